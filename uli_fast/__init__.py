@@ -1,0 +1,110 @@
+"""Bandit learners that never go back to a bad choice, fast.
+
+With probability 1 - delta the gap of what is played at every round t stays
+below a known, decreasing F(delta, t): the uniform last-iterate guarantee.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name -> module; resolved on first use so that importing stays quick.
+_HOME = {
+    "BernoulliBandit": "problems.arms",
+    "BetaBandit": "problems.arms",
+    "DeterministicBandit": "problems.arms",
+    "GaussianBandit": "problems.arms",
+    "TableBandit": "problems.arms",
+    "SuccessiveElimination": "learners.successive_elimination",
+    "PhasedElimination": "learners.phased_elimination",
+    "UCB": "learners.ucb",
+    "LilUCB": "learners.lil_ucb",
+    "EliminationFramework": "learners.elimination_framework",
+    "Guarantee": "guarantees",
+    "Runs": "runs",
+    "simulate": "simulate",
+    "play": "play",
+    "compare": "compare",
+    "Comparison": "compare",
+    "restore": "players",
+}
+_MODULES = {"datasets": "problems.datasets", "errors": "errors"}
+
+__all__ = [
+    "UCB",
+    "BernoulliBandit",
+    "BetaBandit",
+    "Comparison",
+    "DeterministicBandit",
+    "EliminationFramework",
+    "GaussianBandit",
+    "Guarantee",
+    "LilUCB",
+    "PhasedElimination",
+    "Runs",
+    "SuccessiveElimination",
+    "TableBandit",
+    "__version__",
+    "compare",
+    "datasets",
+    "errors",
+    "play",
+    "restore",
+    "simulate",
+]
+
+if TYPE_CHECKING:
+    from uli_fast import errors
+    from uli_fast.compare import Comparison, compare
+    from uli_fast.guarantees import Guarantee
+    from uli_fast.learners.elimination_framework import EliminationFramework
+    from uli_fast.learners.lil_ucb import LilUCB
+    from uli_fast.learners.phased_elimination import PhasedElimination
+    from uli_fast.learners.successive_elimination import SuccessiveElimination
+    from uli_fast.learners.ucb import UCB
+    from uli_fast.play import play
+    from uli_fast.players import restore
+    from uli_fast.problems import datasets
+    from uli_fast.problems.arms import (
+        BernoulliBandit,
+        BetaBandit,
+        DeterministicBandit,
+        GaussianBandit,
+        TableBandit,
+    )
+    from uli_fast.runs import Runs
+    from uli_fast.simulate import simulate
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        value: Any = importlib.import_module(f"uli_fast.{_MODULES[name]}")
+    elif name in _HOME:
+        value = getattr(importlib.import_module(f"uli_fast.{_HOME[name]}"), name)
+    else:
+        raise AttributeError(f"module 'uli_fast' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+class _Package(ModuleType):
+    """Keeps ``uli_fast.simulate`` a function: importing a submodule of the same name
+    would otherwise put the module in its place.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _HOME and isinstance(value, ModuleType):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,82 @@
+"""A progress bar that appears only when the wait is worth one."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+# Seconds before a bar appears.
+PATIENCE = 1.0
+
+
+class Progress:
+    """Collects the fraction done of each task and passes the mean on."""
+
+    def __init__(self, tasks: int, show: Callable[[float], None] | None) -> None:
+        self._tasks = tasks
+        self._show = show
+        self._done = 0
+        self._running: dict[int, float] = {}
+        self._lock = threading.Lock()
+
+    def report(self, task: int, fraction: float) -> None:
+        """Take note that a task is done to a fraction."""
+        if self._show is None:
+            return
+        with self._lock:
+            if fraction >= 1.0:
+                self._running.pop(task, None)
+                self._done += 1
+            else:
+                self._running[task] = fraction
+            self._show((self._done + sum(self._running.values())) / self._tasks)
+
+
+@contextmanager
+def follow(progress: bool | Callable[[float], None] | None, tasks: int) -> Iterator[Progress]:
+    """Yield a Progress: a bar, a user's function, or nothing."""
+    if callable(progress):
+        yield Progress(tasks, progress)
+    elif progress or (progress is None and sys.stderr is not None and sys.stderr.isatty()):
+        bar = _Bar(0.0 if progress else PATIENCE)
+        try:
+            yield Progress(tasks, bar.show)
+        finally:
+            bar.close()
+    else:
+        yield Progress(tasks, None)
+
+
+class _Bar:
+    """A rich progress bar on stderr, begun after a while."""
+
+    def __init__(self, patience: float) -> None:
+        self._visible_from = time.monotonic() + patience
+        self._bar: object | None = None
+
+    def show(self, fraction: float) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        if self._bar is None and time.monotonic() >= self._visible_from:
+            columns = (
+                TextColumn("simulating"),
+                BarColumn(),
+                TaskProgressColumn(),
+                TimeRemainingColumn(),
+            )
+            self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task("", total=1.0)
+            self._bar.start()
+        if isinstance(self._bar, RichProgress):
+            self._bar.update(self._task, completed=fraction)
+
+    def close(self) -> None:
+        from rich.progress import Progress as RichProgress
+
+        if isinstance(self._bar, RichProgress):
+            self._bar.stop()

@@ -1,0 +1,14 @@
+"""Array aliases used throughout the package."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+F64: TypeAlias = NDArray[np.float64]
+I64: TypeAlias = NDArray[np.int64]
+B1: TypeAlias = NDArray[np.bool_]
+# Reward sums: int64 for Bernoulli arms (exact to 10**18), float64 otherwise.
+Total: TypeAlias = NDArray[Any]

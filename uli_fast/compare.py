@@ -1,0 +1,98 @@
+"""Several learners on one problem, side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uli_fast.errors import ArgumentError
+from uli_fast.learners._arms import ArmLearner
+from uli_fast.problems.arms import ArmBandit
+from uli_fast.runs import Runs
+from uli_fast.simulate import simulate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The Runs of each learner, under its name."""
+
+    runs: Mapping[str, Runs]
+
+    def __getitem__(self, name: str) -> Runs:
+        return self.runs[name]
+
+    def table(self) -> Table:
+        """Return a summary table for the terminal, a line per learner."""
+        from uli_fast.report.tables import runs_table
+
+        return runs_table(list(self.runs.values()), list(self.runs))
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw each learner's gap still to come under F_ULI, on log-log axes."""
+        from uli_fast.report.figures import gap_figure
+
+        return gap_figure(list(self.runs.values()), path, list(self.runs))
+
+
+def compare(
+    learners: Iterable[ArmLearner] | Mapping[str, ArmLearner],
+    problem: ArmBandit,
+    horizon: int,
+    replications: int = 1,
+    seed: int | None = None,
+    *,
+    engine: str = "auto",
+    n_jobs: int = 1,
+    progress: bool | None = None,
+) -> Comparison:
+    """Simulate several learners on one problem.
+
+    Parameters
+    ----------
+    learners
+        A sequence, named after their classes, or a mapping from names.
+    problem, horizon, replications, seed, engine, n_jobs, progress
+        As for :func:`uli_fast.simulate`; every learner gets the same seed.
+    """
+    named = _named(learners)
+    results: dict[str, Runs] = {}
+    for name, learner in named.items():
+        results[name] = simulate(
+            learner,
+            problem,
+            horizon,
+            replications,
+            seed,
+            engine=engine,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        seed = results[name].seed
+    return Comparison(results)
+
+
+def _named(learners: Iterable[ArmLearner] | Mapping[str, ArmLearner]) -> dict[str, ArmLearner]:
+    if isinstance(learners, Mapping):
+        named = dict(learners)
+    else:
+        try:
+            given = list(learners)
+        except TypeError:
+            raise ArgumentError("learners", "must be a sequence or a mapping") from None
+        short = [type(x).__name__ for x in given]
+        unique = len(set(short)) == len(short)
+        named = dict(zip(short if unique else [repr(x) for x in given], given, strict=True))
+        if len(named) != len(given):
+            raise ArgumentError("learners", "holds the same learner twice")
+    if not named:
+        raise ArgumentError("learners", "must hold at least one learner")
+    for name, learner in named.items():
+        if not isinstance(learner, ArmLearner):
+            raise ArgumentError("learners", f"{name}: is not a learner for arms: {learner!r}")
+    return named

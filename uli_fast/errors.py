@@ -1,0 +1,71 @@
+"""Every error and warning that the package raises.
+
+All of them derive from :class:`UliError`. Those about an argument are also
+``ValueError`` and carry the argument's name in ``.argument``.
+"""
+
+from __future__ import annotations
+
+
+class UliError(Exception):
+    """Base class of all errors of the package."""
+
+
+class ArgumentError(UliError, ValueError):
+    """An argument was refused; nothing has been run or changed."""
+
+    def __init__(self, argument: str, problem: str) -> None:
+        super().__init__(f"{argument}: {problem}")
+        self.argument = argument
+
+
+class HorizonTooLargeError(ArgumentError):
+    """The horizon is beyond what 64-bit counters hold safely (10**18)."""
+
+
+class EngineError(ArgumentError):
+    """The engine is unknown, or cannot play this learner on this problem."""
+
+
+class RewardRangeError(ArgumentError):
+    """A reward is not a number or lies outside the declared range."""
+
+
+class UnknownDecisionError(ArgumentError):
+    """No decision with this id was ever asked for."""
+
+
+class ConflictingRewardError(ArgumentError):
+    """The decision already has another reward."""
+
+
+class StateError(ArgumentError):
+    """A saved player state cannot be restored."""
+
+
+class RunsFileError(UliError):
+    """A folder does not hold complete, unaltered results."""
+
+
+class RewardsExhaustedError(UliError):
+    """A table of rewards was too short for the run."""
+
+
+class RuleError(UliError):
+    """A user's elimination rule gave something that is not a usable mask."""
+
+
+class NoGuaranteeError(UliError):
+    """No uniform last-iterate guarantee is proved for this case."""
+
+
+class MissingExtraError(UliError, ImportError):
+    """An optional package is needed; the message says how to install it."""
+
+
+class GuaranteeWarning(UserWarning):
+    """The run goes on, but no guarantee covers it."""
+
+
+class CacheWarning(UserWarning):
+    """Compiled kernels cannot be kept on disk; each process compiles anew."""

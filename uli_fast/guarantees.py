@@ -1,0 +1,219 @@
+"""F_ULI(delta, t): how bad a played arm can still be, and what follows from it.
+
+With probability 1 - delta the gap of what is played at every round t is at most
+``bound(t)``. A bound that holds at every round counts the rounds that may be
+worse than eps (uniform PAC) and bounds the regret (Theorem ULI_implications).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64
+from uli_fast.errors import ArgumentError, NoGuaranteeError
+
+# Rounds summed one by one before an integral takes over.
+_SUMMED = 10**5
+
+
+class Constant(NamedTuple):
+    """A number of the bound and where it comes from."""
+
+    name: str
+    value: float
+    source: str
+
+
+class ArmsInfo(NamedTuple):
+    """What a guarantee needs to know of a K-armed problem."""
+
+    K: int
+    largest_gap: float  # on the learner's scale
+    scale: float  # reward units per unit of the learner's scale
+
+
+def describe_arms(about: Any, R: float) -> ArmsInfo:
+    """Read K (or a problem), refusing laws that are not R-subgaussian."""
+    from uli_fast.problems.arms import ArmBandit
+
+    if not isinstance(about, ArmBandit):
+        return ArmsInfo(_check.whole("about", about), 1.0, 1.0)
+    if about.subgaussian > R:
+        raise NoGuaranteeError(
+            f"rewards are {about.subgaussian:g}-subgaussian but the learner assumes R = {R:g}; "
+            f"use R = {about.subgaussian:g} or more"
+        )
+    return ArmsInfo(about.n_arms, about.largest_gap, about.scale)
+
+
+def _se_mab(t: F64, delta: float, p: Mapping[str, float]) -> F64:
+    log_term = math.log(4.0 * p["K"] / delta) + 2.0 * np.log(t)
+    if p["R"] == 0.5 and p["largest_gap"] <= 1.0:
+        return np.sqrt(14.0 * p["K"] * log_term / t)
+    return np.sqrt(p["K"] * (50.0 * p["R"] ** 2 * log_term + 2.0 * p["largest_gap"] ** 2) / t)
+
+
+def _pe_mab(t: F64, delta: float, p: Mapping[str, float]) -> F64:
+    log_term = math.log(4.0 * p["K"] / delta) + 2.0 * np.log(np.log2(t + 1.0))
+    return np.sqrt(1024.0 * p["R"] ** 2 * p["K"] * log_term / (3.0 * t))
+
+
+_FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
+    "SE-MAB": _se_mab,
+    "PE-MAB": _pe_mab,
+}
+
+_SOURCES: dict[str, tuple[Constant, ...]] = {
+    "SE-MAB": (
+        Constant("14 K", 14.0, "R = 1/2: Lemma upperbound_pull of the paper"),
+        Constant("50 R^2", 50.0, "R-subgaussian: gap < 5 wd(N - 1), so N - 1 < 50 R^2 log / gap^2"),
+        Constant("2 gap^2", 2.0, "t <= K (N + 1): the two extra sweeps"),
+    ),
+    "PE-MAB": (
+        Constant("1024 R^2 / 3", 1024.0 / 3.0, "Lemma PE_MAB_FULI (256/3 at R = 1/2)"),
+        Constant("log2(t + 1)", 1.0, "Lemma PE_MAB_bound4ellt: phase l(t) <= log2(t + 1)"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """With probability 1 - delta, every round's gap is at most ``bound(t)``.
+
+    ``formula`` names a proved bound, or "user" for the ``function`` of an
+    elimination framework, which is the user's claim and not checked here.
+    """
+
+    formula: str
+    delta: float
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    scale: float = 1.0
+    function: Callable[[float], float] | None = field(default=None, repr=False)
+
+    def bound(self, t: Any) -> Any:
+        """Return F(delta, t) in reward units, for a round or an array of rounds."""
+        rounds = np.asarray(t, dtype=np.float64)
+        if not (rounds >= 1.0).all():
+            raise ArgumentError("t", f"must be at least 1, got {t!r}")
+        values = self.scale * self._unit(rounds)
+        return float(values) if rounds.ndim == 0 else values
+
+    def _unit(self, t: F64) -> F64:
+        if self.function is not None:
+            return np.vectorize(self.function, otypes=[float])(t)
+        if self.parameters.get("K") == 1:
+            return np.zeros_like(t)  # a single arm has no gap
+        return _FORMULAS[self.formula](t, self.delta, self.parameters)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the bound is a theorem (rather than a user's claim)."""
+        return self.function is None
+
+    @property
+    def constants(self) -> tuple[Constant, ...]:
+        """The numbers of the bound and where they come from."""
+        if self.function is not None:
+            return (Constant("beta f", math.nan, "the user's claim (Theorem SC); not verified"),)
+        return _SOURCES[self.formula]
+
+    def rounds_until(self, eps: float) -> int:
+        """Return the largest t with bound(t) > eps, 0 if there is none.
+
+        Every later decision is within eps of the best; this is F_UPAC(delta, eps).
+        """
+        eps = _check.positive("eps", eps)
+        if self.function is not None:
+            return self._last_above(eps)
+        return self._last(lambda t: self.bound(t) > eps)
+
+    @staticmethod
+    def _last(holds: Callable[[int], bool]) -> int:
+        """Return the largest t for which a monotone condition holds, 0 if none."""
+        if not holds(1):
+            return 0
+        low, high = 1, 2
+        while holds(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if holds(middle) else (low, middle)
+        return low
+
+    def _last_above(self, eps: float) -> int:
+        """Search a user's f: every round to 10**4, then a grid to 10**18, then bisection."""
+        near = np.arange(1.0, 10.0**4)
+        grid = np.unique(np.geomspace(10.0**4, 10.0**18, 2000).round())
+        above = np.concatenate([near, grid])[self.bound(np.concatenate([near, grid])) > eps]
+        if above.size == 0:
+            return 0
+        low = int(above[-1])
+        if low >= 10**18:
+            raise NoGuaranteeError(f"the given f does not fall to {eps:g} within 10**18 rounds")
+        beyond = grid[grid > low]
+        high = low + 1 if low + 1 < 10**4 else int(beyond[0])
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.bound(middle) > eps else (low, middle)
+        return low
+
+    def regret(self, T: int, gaps: Any = None) -> float:
+        """Bound the pseudo-regret over T rounds, for any T, on the same event.
+
+        Without ``gaps`` each round costs at most min(largest gap, bound(t)); with
+        them a gap is charged only to rounds where the bound still allows it.
+        """
+        T = _check.whole("T", T)
+        if self.function is not None:
+            raise NoGuaranteeError("regret needs a bound known to decrease; a user's f is not")
+        if gaps is None:
+            return self._regret_gap_free(T)
+        sizes = _check.vector("gaps", gaps)
+        if (sizes < 0.0).any():
+            raise ArgumentError("gaps", f"must not be negative, got {sizes.min():g}")
+        total, before = 0.0, 0
+        for gap in sorted({float(g) for g in sizes if g > 0.0}, reverse=True):
+            last = min(T, self._last(lambda t, gap=gap: self.bound(t) >= gap))  # type: ignore[misc]
+            total += gap * (last - before)
+            before = last
+        return total
+
+    def _regret_gap_free(self, T: int) -> float:
+        worst = self.scale * self.parameters["largest_gap"]
+        if worst == 0.0 or self.parameters["K"] == 1:
+            return 0.0
+        first = min(T, self.rounds_until(worst))
+        total = worst * first
+        stop = min(T, first + _SUMMED)
+        total += float(np.sum(self.bound(np.arange(first + 1.0, stop + 1.0))))
+        return total + (self._integral(stop, T) if stop < T else 0.0)
+
+    def _integral(self, a: int, b: int) -> float:
+        """Integrate the bound over [a, b]: not less than its sum over a+1..b, as it falls."""
+        panels = max(1, math.ceil(math.log(b / a)))
+        edges = np.linspace(math.log(a), math.log(b), panels + 1)
+        nodes, weights = np.polynomial.legendre.leggauss(16)
+        half = np.diff(edges)[:, None] / 2.0
+        u = (edges[:-1, None] + edges[1:, None]) / 2.0 + half * nodes
+        t = np.exp(u)
+        return float(np.sum(half * weights * self.bound(t) * t))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold; a user's function cannot be kept."""
+        return {
+            "formula": self.formula,
+            "delta": self.delta,
+            "parameters": dict(self.parameters),
+            "scale": self.scale,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Guarantee:
+        """Rebuild a proved bound."""
+        return cls(data["formula"], data["delta"], dict(data["parameters"]), data["scale"])

@@ -1,0 +1,97 @@
+"""The one decorator that sets the compiler flags of all kernels, and their cache.
+
+Flags: the GIL is released, division follows IEEE (no exceptions), and fastmath
+is off, so that sums keep their order and NaN survives.
+
+Numba's file cache does not notice edits in imported modules. Compiled kernels
+are therefore kept in a folder named after a hash of all kernel sources and
+versions, below NUMBA_CACHE_DIR or the user's cache folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numba import config
+from numba.extending import overload
+
+from uli_fast.errors import CacheWarning
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _fingerprint() -> str:
+    """Hash the kernels' sources, the versions and the flags that shape the machine code."""
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.name.encode())
+        digest.update(source.read_bytes())
+    for word in (sys.version, np.__version__, numba.__version__, str(config.BOUNDSCHECK)):
+        digest.update(word.encode())
+    return digest.hexdigest()[:16]
+
+
+def _user_cache() -> Path:
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(os.environ["NUMBA_CACHE_DIR"])
+    if os.name == "nt":
+        return Path(os.environ.get("LOCALAPPDATA", str(Path.home())))
+    return Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")))
+
+
+def _prepare_cache() -> Path | None:
+    """Return a writable cache folder without half-written files, or None."""
+    folder = _user_cache() / "uli_fast" / _fingerprint()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+        for entry in folder.rglob("*.nb[ic]"):
+            if entry.stat().st_size == 0:  # a crash while writing; Numba would raise EOFError
+                entry.unlink(missing_ok=True)
+    except OSError as problem:
+        warnings.warn(
+            f"compiled kernels are not kept on disk ({problem}); every process will compile anew",
+            CacheWarning,
+            stacklevel=2,
+        )
+        return None
+    return folder
+
+
+CACHE_FOLDER = _prepare_cache()
+
+
+def kernel(function: _Function) -> _Function:
+    """Compile ``function`` on its first call, with the flags that all kernels share."""
+    return _compile(function, keep=CACHE_FOLDER is not None)
+
+
+def transient_kernel(function: _Function) -> _Function:
+    """Compile without the file cache: for kernels that take a user's compiled function."""
+    return _compile(function, keep=False)
+
+
+def _compile(function: _Function, keep: bool) -> _Function:
+    # CACHE_DIR is global to Numba and read here only; other packages keep theirs.
+    theirs = config.CACHE_DIR
+    config.CACHE_DIR = str(CACHE_FOLDER) if keep else theirs
+    try:
+        compiled = numba.njit(nogil=True, error_model="numpy", cache=keep)(function)
+    finally:
+        config.CACHE_DIR = theirs
+    return cast(_Function, compiled)
+
+
+def by_type(function: Callable[..., Any]) -> Callable[[_Function], _Function]:
+    """Register a chooser that gives ``function`` a body for each type of its arguments."""
+    return cast(Callable[[_Function], _Function], overload(function, strict=False))

@@ -1,0 +1,129 @@
+"""The one way in which kernels draw rewards.
+
+``total_after(law, a, n, k, total)`` is the reward sum of arm ``a`` after ``k``
+more pulls, ``n`` pulls having summed to ``total``. It is a new total rather
+than an increment so that deterministic rewards stay n * mean (accumulated
+rounding moves the last play of lil'UCB by hundreds of rounds) and a table's
+total is its prefix sum, the same to the bit however the pulls are grouped.
+
+Rewards are on the unit scale: a problem has mapped [low, high] to [0, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uli_fast._typing import F64
+from uli_fast.kernels._jit import by_type
+
+DETERMINISTIC, TABLE, BETA, GAUSSIAN = 0, 1, 2, 3
+
+# Generator.binomial is validated to 1e15 trials; larger draws are split here.
+LARGEST_DRAW = 10**13
+
+# A block of Gaussian rewards is certified by a maximal inequality that fails
+# with this probability per arm and block; log(2 / FAILURE) enters its radius.
+BLOCK_FAILURE = 1e-18
+_LOG_BLOCK_FAILURE = float(np.log(2.0 / BLOCK_FAILURE))
+
+
+class BernoulliLaw(NamedTuple):
+    """Rewards 0 or 1; sums are int64, exact to 10**18."""
+
+    mu: F64  # (K,) success probabilities
+    rng: np.random.Generator
+
+
+class RealLaw(NamedTuple):
+    """Real rewards; sums are float64."""
+
+    kind: int
+    mu: F64  # (K,) means
+    scale: F64  # (2, K): Beta parameters; row 0 the standard deviation if Gaussian
+    prefix: F64  # (K, columns + 1): prefix sums of a table
+    rng: np.random.Generator
+
+
+Law = BernoulliLaw | RealLaw
+
+
+def total_after(law: Law, a: int, n: int, k: int, total: Any) -> Any:
+    """Return the reward sum of arm a after k more pulls (compiled code only)."""
+    raise TypeError("total_after is called from compiled kernels only")
+
+
+@by_type(total_after)
+def _total_after(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., Any]:
+    if law.instance_class is BernoulliLaw:
+        return _bernoulli
+    return _real
+
+
+def _bernoulli(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
+    if k == 1:
+        return total + np.int64(law.rng.random() < law.mu[a])
+    while k > LARGEST_DRAW:
+        total += law.rng.binomial(LARGEST_DRAW, law.mu[a])
+        k -= LARGEST_DRAW
+    return total + law.rng.binomial(k, law.mu[a])
+
+
+def _real(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
+    if law.kind == DETERMINISTIC:
+        return (n + k) * law.mu[a]
+    if law.kind == TABLE:  # beyond the table the facade raises after the chunk
+        return law.prefix[a, min(n + k, law.prefix.shape[1] - 1)]
+    if law.kind == GAUSSIAN:
+        noise = law.scale[0, a] * np.sqrt(float(k)) * law.rng.standard_normal()
+        return total + (k * law.mu[a] + noise)
+    for _ in range(k):
+        total += law.rng.beta(law.scale[0, a], law.scale[1, a])
+    return total
+
+
+def is_gaussian(law: Law) -> bool:
+    """Say whether rewards are unbounded, so that blocks need a certificate."""
+    raise TypeError("is_gaussian is called from compiled kernels only")
+
+
+@by_type(is_gaussian)
+def _is_gaussian(law: Any) -> Callable[..., bool]:
+    if law.instance_class is BernoulliLaw:
+        return lambda law: False
+    return lambda law: law.kind == GAUSSIAN
+
+
+def swing(law: Law, a: int, k: int) -> float:
+    """Bound the noise of every partial sum of k Gaussian rewards of arm a."""
+    raise TypeError("swing is called from compiled kernels only")
+
+
+@by_type(swing)
+def _swing(law: Any, a: Any, k: Any) -> Callable[..., float]:
+    # max_i |W_i| < x fails with probability at most 2 exp(-x^2 / (2 k sigma^2)).
+    if law.instance_class is BernoulliLaw:
+        return lambda law, a, k: 0.0
+    return lambda law, a, k: law.scale[0, a] * np.sqrt(2.0 * k * _LOG_BLOCK_FAILURE)
+
+
+def mean_floor(law: Law, a: int, n: int, k: int, total: Any) -> float:
+    """Bound from below the sample mean of arm a during its next k pulls."""
+    raise TypeError("mean_floor is called from compiled kernels only")
+
+
+@by_type(mean_floor)
+def _mean_floor(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., float]:
+    if law.instance_class is BernoulliLaw:
+        return lambda law, a, n, k, total: total / (n + k)
+    return _real_mean_floor
+
+
+def _real_mean_floor(law: Any, a: Any, n: Any, k: Any, total: Any) -> float:
+    if law.kind == DETERMINISTIC:
+        return float(law.mu[a])
+    if law.kind == GAUSSIAN:  # a mixture of total / n and mu, plus noise over n + i >= n
+        return float(min(total / n, law.mu[a]) - swing(law, a, k) / n)
+    return float(total / (n + k))

@@ -1,0 +1,49 @@
+"""The elimination framework (Algorithm 1) around a user's compiled rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uli_fast._typing import B1, I64
+from uli_fast.kernels._arms import ROUND, ArmState, Record, least_played, note
+from uli_fast.kernels._jit import kernel, transient_kernel
+from uli_fast.kernels._rewards import Law, total_after
+
+GOING, DONE, EMPTY = 0, 1, 2
+
+
+@kernel
+def restrict(active: B1, keep: B1, eliminated: I64, t: int) -> bool:
+    """Cut the active set to ``keep`` before round t; say whether an arm is left."""
+    left = False
+    for a in range(active.shape[0]):
+        if active[a] and not keep[a]:
+            active[a] = False
+            eliminated[a] = t - 1
+        left = left or active[a]
+    return left
+
+
+@kernel
+def play_arm(law: Law, state: ArmState, record: Record) -> int:
+    """Play the least played active arm and return it."""
+    t = state.clock[ROUND] + 1
+    a = least_played(state.n, state.active)
+    state.total[a] = total_after(law, a, state.n[a], 1, state.total[a])
+    state.n[a] += 1
+    state.last[a] = state.clock[ROUND] = t
+    note(record, state.n, t)
+    return a
+
+
+@transient_kernel
+def play_rounds(rule: Any, law: Law, state: ArmState, record: Record, T: int, played: I64) -> int:
+    """Play up to len(played) rounds, noting the arms in ``played``; return the status."""
+    for i in range(min(played.shape[0], T - state.clock[ROUND])):
+        t = state.clock[ROUND] + 1
+        if t > state.n.shape[0]:
+            keep = rule(state.n, state.total, state.active, t)
+            if not restrict(state.active, keep, state.eliminated, t):
+                return EMPTY
+        played[i] = play_arm(law, state, record)
+    return DONE if state.clock[ROUND] == T else GOING

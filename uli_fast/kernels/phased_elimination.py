@@ -1,0 +1,129 @@
+"""Phased elimination on K arms (Algorithm PE-MAB).
+
+Phase l plays every survivor m_l times, in index order, each quota in a row, and
+drops an arm whose mean over this phase is more than 2^-l below the best.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from uli_fast._typing import I64, Total
+from uli_fast.kernels._arms import PHASE, ROUND, ArmState, Record, next_stop, note, note_run
+from uli_fast.kernels._jit import kernel
+from uli_fast.kernels._rewards import Law, total_after
+
+
+class PhaseStart(NamedTuple):
+    """Counts and sums when the phase began: its means use its own rewards only."""
+
+    n: I64  # (K,)
+    total: Total  # (K,)
+
+
+@kernel
+def quota(phase: int, K: int, delta: float, R: float) -> int:
+    """Plays m_l of each survivor in phase l."""
+    log_term = np.log(4.0 * K / delta) + 2.0 * np.log(float(phase))
+    return np.int64(np.ceil(R * R * 2.0 ** (2 * phase + 3) * log_term))
+
+
+@kernel
+def next_arm(state: ArmState, start: PhaseStart, m: int) -> int:
+    """Return the first survivor with plays left in this phase, -1 if there is none."""
+    for a in range(state.n.shape[0]):
+        if state.active[a] and state.n[a] - start.n[a] < m:
+            return a
+    return -1
+
+
+@kernel
+def close_phase(state: ArmState, start: PhaseStart, m: int) -> None:
+    """Drop the arms whose phase mean lies more than 2^-l below the best; begin the next."""
+    K = state.n.shape[0]
+    best = -np.inf
+    for a in range(K):
+        if state.active[a]:
+            best = max(best, (state.total[a] - start.total[a]) / m)
+    slack = 2.0 ** -state.clock[PHASE]
+    for a in range(K):
+        if state.active[a]:
+            if best - (state.total[a] - start.total[a]) / m > slack:
+                state.active[a] = False
+                state.eliminated[a] = state.clock[ROUND]
+            start.n[a] = state.n[a]
+            start.total[a] = state.total[a]
+    state.clock[PHASE] += 1
+
+
+@kernel
+def check_event(law: Law, state: ArmState, start: PhaseStart, m: int) -> None:
+    """Note whether a phase mean misses its expectation by more than 2^(-l-1)."""
+    for a in range(state.n.shape[0]):
+        if state.active[a]:
+            error = (state.total[a] - start.total[a]) / m - law.mu[a]
+            if abs(error) > 2.0 ** (-state.clock[PHASE] - 1):
+                state.broken[0] = True
+
+
+@kernel
+def play_rounds(
+    law: Law,
+    state: ArmState,
+    start: PhaseStart,
+    record: Record,
+    delta: float,
+    R: float,
+    T: int,
+    budget: int,
+) -> bool:
+    """Play single rounds until T or until the budget is spent; say whether T is reached."""
+    K = state.n.shape[0]
+    while budget > 0 and state.clock[ROUND] < T:
+        m = quota(state.clock[PHASE], K, delta, R)
+        a = next_arm(state, start, m)
+        t = state.clock[ROUND]
+        left = m - (state.n[a] - start.n[a])
+        k = min(left, next_stop(record, T) - t, budget)
+        n, total = state.n[a], state.total[a]
+        for _ in range(k):
+            total = total_after(law, a, n, 1, total)
+            n += 1
+        state.n[a], state.total[a] = n, total
+        state.last[a] = state.clock[ROUND] = t + k
+        budget -= k
+        note(record, state.n, t + k)
+        if next_arm(state, start, m) < 0:
+            check_event(law, state, start, m)
+            close_phase(state, start, m)
+    return state.clock[ROUND] == T
+
+
+@kernel
+def play_skipping(
+    law: Law,
+    state: ArmState,
+    start: PhaseStart,
+    record: Record,
+    delta: float,
+    R: float,
+    T: int,
+) -> bool:
+    """Play whole quotas, one draw each, until T."""
+    K = state.n.shape[0]
+    while state.clock[ROUND] < T:
+        m = quota(state.clock[PHASE], K, delta, R)
+        for a in range(K):
+            t = state.clock[ROUND]
+            if state.active[a] and t < T:
+                note_run(record, state.n, a, t, m)
+                state.total[a] = total_after(law, a, state.n[a], m, state.total[a])
+                state.n[a] += m
+                state.last[a] = min(t + m, T)
+                state.clock[ROUND] = t + m
+        if state.clock[ROUND] <= T:
+            check_event(law, state, start, m)
+            close_phase(state, start, m)
+    return True

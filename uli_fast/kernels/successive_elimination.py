@@ -1,0 +1,216 @@
+"""Successive elimination on K arms (Algorithm SE-MAB).
+
+The survivors are played in turn; after every reward an arm is dropped whose
+upper confidence bound lies below another's lower one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from uli_fast._typing import B1, F64, I64
+from uli_fast.kernels._arms import (
+    ROUND,
+    ArmState,
+    Record,
+    count_active,
+    least_played,
+    note,
+    note_sweeps,
+    play_out,
+)
+from uli_fast.kernels._jit import kernel
+from uli_fast.kernels._rewards import BLOCK_FAILURE, Law, is_gaussian, swing, total_after
+
+# Blocks start at this many pulls per arm and are worth at least this many sweeps.
+FIRST_BLOCK, SHORTEST_BLOCK = 32, 4
+
+
+class Bounds(NamedTuple):
+    """Confidence bounds of each arm."""
+
+    lower: F64  # (K,)
+    upper: F64  # (K,)
+
+
+@kernel
+def width(n: int, K: int, delta: float, R: float) -> float:
+    """Confidence width wd(n) (Eq. width); the log is split because K n^2 overflows."""
+    return R * np.sqrt(2.0 * (np.log(4.0 * K / delta) + 2.0 * np.log(float(n))) / n)
+
+
+@kernel
+def bound(state: ArmState, bounds: Bounds, a: int, delta: float, R: float) -> None:
+    """Update the confidence bounds of arm a from its count and sum."""
+    wd = width(state.n[a], state.n.shape[0], delta, R)
+    mean = state.total[a] / state.n[a]
+    bounds.lower[a] = mean - wd
+    bounds.upper[a] = mean + wd
+
+
+@kernel
+def eliminate(active: B1, bounds: Bounds, eliminated: I64, t: int) -> None:
+    """Drop every arm whose upper bound lies below the best lower bound (set B_t)."""
+    best = -np.inf
+    for a in range(active.shape[0]):
+        if active[a] and bounds.lower[a] > best:
+            best = bounds.lower[a]
+    for a in range(active.shape[0]):
+        if active[a] and best > bounds.upper[a]:
+            active[a] = False
+            eliminated[a] = t
+
+
+@kernel
+def absorb(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, R: float) -> None:
+    """Take in one reward of arm a, which brings its sum to ``total``."""
+    t = state.clock[ROUND] + 1
+    state.clock[ROUND] = t
+    state.n[a] += 1
+    state.total[a] = total
+    state.last[a] = t
+    bound(state, bounds, a, delta, R)
+    if t > state.n.shape[0]:  # the first sweep only initialises (rounds 1..K)
+        eliminate(state.active, bounds, state.eliminated, t)
+
+
+@kernel
+def play_round(
+    law: Law, state: ArmState, bounds: Bounds, record: Record, delta: float, R: float
+) -> None:
+    """Play one round: the least played survivor, its reward, the elimination step."""
+    a = least_played(state.n, state.active)
+    total = total_after(law, a, state.n[a], 1, state.total[a])
+    absorb(state, bounds, a, total, delta, R)
+    if law.mu[a] < bounds.lower[a] or law.mu[a] > bounds.upper[a]:
+        state.broken[0] = True
+    note(record, state.n, state.clock[ROUND])
+
+
+@kernel
+def restore_bounds(state: ArmState, delta: float, R: float) -> Bounds:
+    """Recompute the bounds of all arms played so far."""
+    K = state.n.shape[0]
+    bounds = Bounds(np.full(K, -np.inf), np.full(K, np.inf))
+    for a in range(K):
+        if state.n[a] > 0:
+            bound(state, bounds, a, delta, R)
+    return bounds
+
+
+@kernel
+def play_rounds(
+    law: Law, state: ArmState, record: Record, delta: float, R: float, T: int, budget: int
+) -> bool:
+    """Play single rounds until T or until the budget is spent; say whether T is reached."""
+    bounds = restore_bounds(state, delta, R)
+    for _ in range(min(budget, T - state.clock[ROUND])):
+        play_round(law, state, bounds, record, delta, R)
+    return state.clock[ROUND] == T
+
+
+@kernel
+def safe_sweeps(state: ArmState, n: int, delta: float, R: float) -> int:
+    """Return how many further sweeps surely eliminate nobody, all counts being n.
+
+    Equal counts N eliminate only if S_j - S_a > 2 N wd(N), which grows with N.
+    With rewards in [0, 1] the spread of the sums grows by at most 1 a sweep; in
+    mid-sweep one arm is a pull ahead, which costs 1 for its reward, 1 for its
+    longer denominator and 2 wd for the other width. The last terms cover the
+    rounding of the test as it is played round by round.
+    """
+    K = state.n.shape[0]
+    high, low = -np.inf, np.inf
+    for a in range(K):
+        if state.active[a]:
+            high = max(high, float(state.total[a]))
+            low = min(low, float(state.total[a]))
+    wd = width(n, K, delta, R)
+    return np.int64(2.0 * (n - 1) * wd - 2.0 - (high - low) - (1.0 + 1e-15 * n))
+
+
+@kernel
+def certified_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) -> int:
+    """Return how many sweeps eliminate nobody, failing with BLOCK_FAILURE per arm.
+
+    During k sweeps a sample mean stays within swing/n of the hull of its value
+    now and its expectation; no arm falls while the hulls stay within 2 wd(n+k).
+    """
+    K = state.n.shape[0]
+    high, low, noise = -np.inf, np.inf, 0.0
+    for a in range(K):
+        if state.active[a]:
+            mean = state.total[a] / n
+            high = max(high, mean, law.mu[a])
+            low = min(low, mean, law.mu[a])
+            noise = max(noise, swing(law, a, 1))
+    k = np.int64(n)
+    while k >= SHORTEST_BLOCK:
+        spread = high - low + 2.0 * noise * np.sqrt(float(k)) / n
+        if spread + 1e-14 * (1.0 + abs(high)) < 2.0 * width(n + k, K, delta, R):
+            return k
+        k //= 2
+    return k
+
+
+@kernel
+def sweep_block(
+    law: Law, state: ArmState, record: Record, k: int, m: int, delta: float, R: float, T: int
+) -> None:
+    """Play k whole sweeps over the m survivors, one draw per arm."""
+    t = state.clock[ROUND]
+    K = state.n.shape[0]
+    note_sweeps(record, state.n, state.active, t, k, m)
+    i = 0
+    for a in range(K):
+        if state.active[a]:
+            state.total[a] = total_after(law, a, state.n[a], k, state.total[a])
+            state.n[a] += k
+            turns = min(k, (T - t + m - 1 - i) // m)  # those within the horizon
+            if turns > 0:
+                state.last[a] = t + (turns - 1) * m + i + 1
+            if t + k * m <= T:
+                error = state.total[a] / state.n[a] - law.mu[a]
+                if abs(error) > width(state.n[a], K, delta, R):
+                    state.broken[0] = True
+            i += 1
+    state.clock[ROUND] = t + k * m
+
+
+@kernel
+def play_skipping(
+    law: Law, state: ArmState, record: Record, delta: float, R: float, T: int, budget: int
+) -> bool:
+    """Play blocks of sweeps where nobody can fall, single rounds elsewhere."""
+    bounds = restore_bounds(state, delta, R)
+    n, active = state.n, state.active
+    while budget > 0 and state.clock[ROUND] < T:
+        budget -= 1
+        first = 0
+        while not active[first]:
+            first += 1
+        final = n.shape[0] - 1
+        while not active[final]:
+            final -= 1
+        if first == final:
+            play_out(state, record, first, T)
+            break
+        k = np.int64(0)
+        if n[first] == n[final] and n[first] >= FIRST_BLOCK:  # between two sweeps
+            if is_gaussian(law):
+                k = certified_sweeps(law, state, n[first], delta, R)
+            else:
+                k = safe_sweeps(state, n[first], delta, R)
+        if k >= SHORTEST_BLOCK:
+            m = count_active(active)
+            sweep_block(law, state, record, k, m, delta, R, T)
+            if is_gaussian(law):
+                state.tv[0] += m * BLOCK_FAILURE
+            for a in range(n.shape[0]):
+                if active[a]:
+                    bound(state, bounds, a, delta, R)
+        else:
+            play_round(law, state, bounds, record, delta, R)
+    return state.clock[ROUND] >= T

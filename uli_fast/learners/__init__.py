@@ -1,0 +1,1 @@
+"""Learners: an algorithm's parameters, its guarantee, and how a run is set up."""

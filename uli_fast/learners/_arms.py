@@ -1,0 +1,111 @@
+"""What the finite-armed learners share: engines, allocation, live players."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64
+from uli_fast.guarantees import Guarantee
+
+if TYPE_CHECKING:
+    from uli_fast.kernels._arms import ArmState, Record
+    from uli_fast.kernels._rewards import Law
+    from uli_fast.players._base import Player
+    from uli_fast.problems.arms import ArmBandit
+
+
+@dataclass
+class ArmRun:
+    """One replication in progress."""
+
+    state: ArmState
+    # Plays on for about ``budget`` steps and says whether the horizon is reached.
+    advance: Callable[[int], bool]
+    # sup over t of gap / F, where a user's F has to be followed round by round.
+    worst_ratio: F64 | None = field(default=None)
+
+
+class ArmLearner:
+    """A learner on K arms; subclasses are frozen dataclasses."""
+
+    delta: float
+    R: float
+    engines: ClassVar[tuple[str, ...]] = ("skip", "rounds")
+    # Whether a run knows if all its confidence intervals held (the nice event).
+    has_event: ClassVar[bool] = False
+
+    def engines_for(self, problem: ArmBandit) -> tuple[str, ...]:
+        """Return the engines that can play this problem, the preferred one first."""
+        return tuple(e for e in self.engines if e != "skip" or problem.has_block_law)
+
+    def guarantee(self, about: Any) -> Guarantee:
+        """Return the bound for a problem or a number of arms."""
+        raise NotImplementedError
+
+    def begin(
+        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+    ) -> ArmRun:
+        """Allocate one replication."""
+        raise NotImplementedError
+
+    def quotas(self, K: int, horizon: int) -> list[int] | None:
+        """Return the plays per arm of each phase up to the horizon, if there are phases."""
+        return None
+
+    def start(
+        self,
+        arms: int | Sequence[str],
+        seed: int | None = None,
+        horizon: int | None = None,
+        low: float = 0.0,
+        high: float = 1.0,
+    ) -> Player:
+        """Begin live decisions on a number of arms or on named ones.
+
+        Rewards lie in [low, high]; pass ``-inf, inf`` for unbounded ones. This
+        learner draws no random numbers and is not tuned to a horizon, so
+        ``seed`` and ``horizon`` change nothing.
+        """
+        if horizon is not None:
+            _check.horizon("horizon", horizon)
+        if seed is not None:
+            _check.seed("seed", seed)
+        names = _check.arms("arms", arms)
+        return self._player(names, *_check.reward_range(low, high))
+
+    def _player(self, names: tuple[str, ...], low: float, high: float) -> Player:
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        """Normalise delta and R of a frozen dataclass."""
+        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
+        object.__setattr__(self, "R", _check.positive("R", self.R))
+
+
+def new_state(law: Law) -> ArmState:
+    """Allocate the state of a K-armed run."""
+    from uli_fast.kernels._rewards import BernoulliLaw
+
+    exact = isinstance(law, BernoulliLaw)
+    return empty_state(law.mu.size, np.int64 if exact else np.float64)
+
+
+def empty_state(K: int, total: type[np.int64] | type[np.float64] = np.float64) -> ArmState:
+    """Allocate a state in which nothing has been played."""
+    from uli_fast.kernels._arms import ArmState
+
+    return ArmState(
+        n=np.zeros(K, np.int64),
+        total=np.zeros(K, total),
+        active=np.ones(K, np.bool_),
+        last=np.zeros(K, np.int64),
+        eliminated=np.zeros(K, np.int64),
+        clock=np.array([0, 1], np.int64),
+        broken=np.zeros(1, np.bool_),
+        tv=np.zeros(1),
+    )

@@ -1,0 +1,48 @@
+"""What UCB and lil'UCB share: no elimination, no guarantee, one kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from uli_fast.errors import NoGuaranteeError
+from uli_fast.guarantees import Guarantee
+from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
+
+if TYPE_CHECKING:
+    from uli_fast.kernels._arms import Record
+    from uli_fast.kernels._rewards import Law
+    from uli_fast.players.optimistic import OptimisticPlayer
+    from uli_fast.problems.arms import ArmBandit
+
+
+class OptimisticLearner(ArmLearner):
+    """Play the arm whose sample mean plus bonus is largest."""
+
+    why_no_guarantee: str
+
+    def rule(self) -> Any:
+        """Return the bonus as kernels read it."""
+        raise NotImplementedError
+
+    def guarantee(self, about: Any) -> Guarantee:
+        """Raise NoGuaranteeError: optimism has no near-optimal F_ULI."""
+        raise NoGuaranteeError(self.why_no_guarantee)
+
+    def begin(
+        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+    ) -> ArmRun:
+        """Allocate one replication."""
+        from uli_fast.kernels import _optimism as kernel
+
+        state, rule = new_state(law), self.rule()
+        play = kernel.play_skipping if engine == "skip" else kernel.play_rounds
+
+        def advance(budget: int) -> bool:
+            return play(rule, law, state, record, horizon, budget)
+
+        return ArmRun(state, advance)
+
+    def _player(self, names: tuple[str, ...], low: float, high: float) -> OptimisticPlayer:
+        from uli_fast.players.optimistic import OptimisticPlayer
+
+        return OptimisticPlayer(self, names, low, high)

@@ -1,0 +1,147 @@
+"""The elimination framework (Algorithm 1) around a user's own rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import B1, F64, I64
+from uli_fast.errors import ArgumentError, NoGuaranteeError, RuleError
+from uli_fast.guarantees import Guarantee, describe_arms
+from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
+
+if TYPE_CHECKING:
+    from uli_fast.kernels._arms import ArmState, Record
+    from uli_fast.kernels._rewards import Law
+    from uli_fast.players.elimination_framework import FrameworkPlayer
+    from uli_fast.problems.arms import ArmBandit
+
+# Rounds between two looks at the user's bound, and at Ctrl-C.
+_CHUNK = 1 << 14
+
+
+@dataclass(frozen=True)
+class EliminationFramework(ArmLearner):
+    """Play the least played arm of an active set that a user's rule shrinks.
+
+    Each arm is played once; before every later round t, ``rule(n, total,
+    active, t)`` returns the mask of arms to keep: n are the pulls, total the
+    reward sums on the unit scale, active the current mask. A rule compiled with
+    ``numba.njit`` runs inside a kernel.
+
+    With probability 1 - delta every round's gap is at most beta f(delta, t) **if**
+    the rule keeps an optimal arm and only arms with gaps up to that (Theorem SC):
+    this is the user's claim, which ``runs.worst_ratio`` puts to the test at every
+    round, whatever the shape of f.
+
+    Parameters
+    ----------
+    rule
+        ``rule(n, total, active, t) -> keep``, masks of length K.
+    f
+        ``f(delta, t)``, the shape of the bound on the unit scale.
+    beta
+        Factor of the bound.
+    delta
+        Probability with which the claim may fail.
+    R
+        Rewards are R-subgaussian; those in [0, 1] are so with R = 1/2.
+    """
+
+    rule: Callable[[I64, F64, B1, int], B1]
+    f: Callable[[float, float], float]
+    beta: float = 1.0
+    delta: float = 0.05
+    R: float = 0.5
+    engines: ClassVar[tuple[str, ...]] = ("rounds",)
+
+    def __post_init__(self) -> None:
+        self._check_parameters()
+        object.__setattr__(self, "beta", _check.positive("beta", self.beta))
+        for name in ("rule", "f"):
+            if not callable(getattr(self, name)):
+                raise ArgumentError(name, f"must be callable, got {getattr(self, name)!r}")
+
+    def guarantee(self, about: Any) -> Guarantee:
+        """Return beta f, the user's claim, for a problem or a number of arms."""
+        arms = describe_arms(about, self.R)
+        parameters = {"K": arms.K, "beta": self.beta, "largest_gap": arms.largest_gap}
+        return Guarantee("user", self.delta, parameters, arms.scale, self._unit_bound)
+
+    def _unit_bound(self, t: float) -> float:
+        return self.beta * float(self.f(self.delta, t))
+
+    def begin(
+        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+    ) -> ArmRun:
+        """Allocate one replication."""
+        state = new_state(law)
+        played = np.zeros(_CHUNK, np.int64)
+        worst = np.zeros(1)
+        guarantee = _or_none(self, problem)
+
+        def advance(budget: int) -> bool:
+            before = int(state.clock[0])
+            done = self._play(law, state, record, horizon, played)
+            rounds = np.arange(before + 1.0, state.clock[0] + 1.0)
+            if guarantee is None:
+                worst[0] = np.nan
+                return done
+            gaps = problem.gaps[played[: rounds.size]]
+            bad = gaps > 0.0
+            with np.errstate(divide="ignore"):
+                ratios = gaps[bad] / guarantee.bound(rounds[bad])
+            worst[0] = max(worst[0], ratios.max(initial=0.0))
+            return done
+
+        return ArmRun(state, advance, worst)
+
+    def _play(self, law: Law, state: ArmState, record: Record, horizon: int, played: I64) -> bool:
+        """Play a chunk, in a kernel if the rule is compiled."""
+        from uli_fast.kernels import elimination_framework as kernel
+
+        if _is_compiled(self.rule):
+            status = kernel.play_rounds(self.rule, law, state, record, horizon, played)
+            if status == kernel.EMPTY:
+                raise RuleError(f"the rule kept no arm before round {state.clock[0] + 1}")
+            return bool(status == kernel.DONE)
+        for i in range(min(played.size, horizon - int(state.clock[0]))):
+            self.restrict(state)
+            played[i] = kernel.play_arm(law, state, record)
+        return bool(state.clock[0] == horizon)
+
+    def restrict(self, state: ArmState) -> None:
+        """Ask the rule before the next round and shrink the active set."""
+        from uli_fast.kernels import elimination_framework as kernel
+
+        t = int(state.clock[0]) + 1
+        if t <= state.n.size:
+            return
+        keep = np.asarray(self.rule(state.n.copy(), state.total.copy(), state.active.copy(), t))
+        if keep.shape != state.active.shape or keep.dtype != np.bool_:
+            raise RuleError(
+                f"the rule must return a boolean mask of length {state.n.size}, "
+                f"got {keep.dtype} of shape {keep.shape}"
+            )
+        if not kernel.restrict(state.active, keep, state.eliminated, t):
+            raise RuleError(f"the rule kept no arm before round {t}")
+
+    def _player(self, names: tuple[str, ...], low: float, high: float) -> FrameworkPlayer:
+        from uli_fast.players.elimination_framework import FrameworkPlayer
+
+        return FrameworkPlayer(self, names, low, high)
+
+
+def _is_compiled(rule: Any) -> bool:
+    return hasattr(rule, "py_func") and hasattr(rule, "nopython_signatures")
+
+
+def _or_none(learner: EliminationFramework, problem: ArmBandit) -> Guarantee | None:
+    try:
+        return learner.guarantee(problem)
+    except NoGuaranteeError:
+        return None

@@ -1,0 +1,41 @@
+"""lil'UCB, the optimistic rival without log t in its bonus."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from uli_fast.learners._optimism import OptimisticLearner
+
+
+@dataclass(frozen=True)
+class LilUCB(OptimisticLearner):
+    """Play the largest mean + 2R sqrt((log log max(N, e) + log(6 / delta)) / N).
+
+    On two arms with deterministic rewards it still plays the worse one at some
+    round t with gap of order t^(-1/4) (Theorem LB_lilUCB): no near-optimal F_ULI.
+
+    Parameters
+    ----------
+    delta
+        Confidence parameter of the bonus.
+    R
+        Rewards are R-subgaussian; those in [0, 1] are so with R = 1/2.
+    """
+
+    delta: float = 0.05
+    R: float = 0.5
+
+    why_no_guarantee = (
+        "no F_ULI is known for lil'UCB, and none of order t^(-1/2) can hold (Theorem LB_lilUCB)"
+    )
+
+    def __post_init__(self) -> None:
+        self._check_parameters()
+
+    def rule(self) -> Any:
+        """Return the bonus as kernels read it."""
+        from uli_fast.kernels.lil_ucb import LilRule
+
+        return LilRule(math.log(6.0 / self.delta), 2.0 * self.R)

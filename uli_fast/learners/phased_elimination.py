@@ -1,0 +1,84 @@
+"""Phased elimination (PE-MAB)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from uli_fast.errors import NoGuaranteeError
+from uli_fast.guarantees import Guarantee, describe_arms
+from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
+
+if TYPE_CHECKING:
+    from uli_fast.kernels._arms import Record
+    from uli_fast.kernels._rewards import Law
+    from uli_fast.players.phased_elimination import PhasedPlayer
+    from uli_fast.problems.arms import ArmBandit
+
+
+@dataclass(frozen=True)
+class PhasedElimination(ArmLearner):
+    """Play every survivor equally often in phases; drop what lags at a phase's end.
+
+    With probability 1 - delta every round's gap is at most
+    sqrt(256 K log(4 K log2(t+1)^2 / delta) / (3 t)) for rewards in [0, 1].
+
+    Parameters
+    ----------
+    delta
+        Probability with which the guarantee may fail.
+    R
+        Rewards are R-subgaussian; those in [0, 1] are so with R = 1/2.
+    """
+
+    delta: float = 0.05
+    R: float = 0.5
+    has_event: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self._check_parameters()
+
+    def guarantee(self, about: Any) -> Guarantee:
+        """Return F_ULI for a problem or a number of arms."""
+        arms = describe_arms(about, self.R)
+        if arms.largest_gap > 2.0:
+            raise NoGuaranteeError(
+                f"gaps up to {arms.largest_gap:g} exceed 2, the first phase's resolution; "
+                "rescale the rewards"
+            )
+        if 32.0 * self.R**2 * math.log(4.0 * arms.K / self.delta) < 1.0:
+            raise NoGuaranteeError(f"R = {self.R:g} makes the first phase shorter than one play")
+        parameters = {"K": arms.K, "R": self.R, "largest_gap": arms.largest_gap}
+        return Guarantee("PE-MAB", self.delta, parameters, arms.scale)
+
+    def begin(
+        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+    ) -> ArmRun:
+        """Allocate one replication."""
+        from uli_fast.kernels import phased_elimination as kernel
+
+        state = new_state(law)
+        state_of_phase = kernel.PhaseStart(state.n.copy(), state.total.copy())
+        args = (law, state, state_of_phase, record, self.delta, self.R, horizon)
+
+        def advance(budget: int) -> bool:
+            if engine == "skip":
+                return kernel.play_skipping(*args)
+            return kernel.play_rounds(*args, budget)
+
+        return ArmRun(state, advance)
+
+    def quotas(self, K: int, horizon: int) -> list[int]:
+        """Return the plays per arm m_1, m_2, ... of every phase that can begin by the horizon."""
+        from uli_fast.kernels.phased_elimination import quota
+
+        result: list[int] = []
+        while sum(result) < horizon:
+            result.append(int(quota(len(result) + 1, K, self.delta, self.R)))
+        return result
+
+    def _player(self, names: tuple[str, ...], low: float, high: float) -> PhasedPlayer:
+        from uli_fast.players.phased_elimination import PhasedPlayer
+
+        return PhasedPlayer(self, names, low, high)

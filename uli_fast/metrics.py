@@ -1,0 +1,95 @@
+"""What Runs say about regret, mistakes and the guarantee.
+
+F decreases, so over all rounds t the largest gap_t / F(t) is the largest
+gap_a / F(last round of a): the last plays decide the guarantee exactly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from uli_fast._typing import B1, F64, I64
+
+if TYPE_CHECKING:
+    from uli_fast.guarantees import Guarantee
+
+
+class Coverage(NamedTuple):
+    """How often the guarantee failed, against what it allows."""
+
+    failures: int
+    runs: int
+    rate: float
+    low: float  # Clopper-Pearson 95 % interval of the failure probability
+    high: float
+    delta: float
+
+
+class Phase(NamedTuple):
+    """One phase of one replication."""
+
+    number: int
+    first_round: int
+    last_round: int
+    quota: int
+    active: B1  # (K,)
+
+
+def regret(plays: I64, gaps: F64) -> F64:
+    """Return the pseudo-regret of counts whose last axis is the arms."""
+    return plays @ gaps
+
+
+def worst_ratio(last_play: I64, gaps: F64, guarantee: Guarantee | None) -> F64:
+    """Return the largest gap_t / F(t) over all rounds, for each replication."""
+    if guarantee is None:
+        return np.full(last_play.shape[0], np.nan)
+    result = np.zeros(last_play.shape[0])
+    for a in np.flatnonzero(gaps > 0.0):
+        played = last_play[:, a] > 0
+        ratio = gaps[a] / guarantee.bound(last_play[played, a])
+        result[played] = np.maximum(result[played], ratio)
+    return result
+
+
+def mistakes(final_plays: I64, gaps: F64, eps: float) -> I64:
+    """Return N_eps, the number of plays with a gap above eps."""
+    return final_plays[:, gaps > eps].sum(axis=1)
+
+
+def last_mistake(last_play: I64, gaps: F64, eps: float = 0.0) -> I64:
+    """Return the last round with a gap above eps, 0 if there is none."""
+    return last_play[:, gaps > eps].max(axis=1, initial=0)
+
+
+def gap_from(last_play: I64, gaps: F64, rounds: I64) -> F64:
+    """Return the largest gap played at or after each of the rounds, (M, P)."""
+    still = last_play[:, None, :] >= rounds[None, :, None]
+    return np.where(still, gaps, 0.0).max(axis=2)
+
+
+def coverage(holds: B1, delta: float) -> Coverage:
+    """Count failures, with the exact 95 % interval of their probability."""
+    from scipy.stats import beta
+
+    runs = holds.size
+    failures = int(runs - holds.sum())
+    low = 0.0 if failures == 0 else float(beta.ppf(0.025, failures, runs - failures + 1))
+    high = 1.0 if failures == runs else float(beta.ppf(0.975, failures + 1, runs - failures))
+    return Coverage(failures, runs, failures / runs, low, high, delta)
+
+
+def phases(eliminated_at: I64, quotas: I64, horizon: int) -> list[Phase]:
+    """Rebuild the phases of one replication from its eliminations."""
+    result: list[Phase] = []
+    first = 1
+    for number, quota in enumerate(quotas.tolist(), start=1):
+        active = (eliminated_at == 0) | (eliminated_at >= first)
+        last = first + quota * int(active.sum()) - 1
+        result.append(Phase(number, first, min(last, horizon), quota, active))
+        first = last + 1
+        if first > horizon:
+            break
+    return result

@@ -1,0 +1,101 @@
+"""The same learners on the user's own environment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from uli_fast import _check, metrics
+from uli_fast.errors import NoGuaranteeError
+from uli_fast.learners._arms import ArmLearner
+from uli_fast.runs import Runs
+
+
+def play(
+    learner: ArmLearner,
+    reward_fn: Callable[[Any], float],
+    horizon: int,
+    arms: int | Sequence[str],
+    seed: int | None = None,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    means: Any = None,
+    rounds: Iterable[int] | None = None,
+) -> Runs:
+    """Play a learner against ``reward_fn(arm) -> reward`` and return its Runs.
+
+    Parameters
+    ----------
+    learner
+        What plays.
+    reward_fn
+        Receives the arm (its name, or its number where ``arms`` is a number).
+    horizon
+        Number of rounds.
+    arms
+        Number of arms, or their names.
+    seed
+        For learners that draw random numbers.
+    low, high
+        The range of the rewards; ``-inf, inf`` if unbounded.
+    means
+        The arms' true means, if known: they give gaps, regret and the ULI check.
+    rounds
+        Rounds at which counts are recorded; by default about 100 log-spaced ones.
+    """
+    if not isinstance(learner, ArmLearner):
+        raise _check.ArgumentError("learner", f"is not a learner for arms: {learner!r}")
+    T = _check.horizon("horizon", horizon)
+    recorded = _check.recorded_rounds("rounds", rounds, T)
+    player = learner.start(arms, seed=seed, horizon=horizon, low=low, high=high)
+    K = len(player.labels)
+    gaps = None
+    if means is not None:
+        truth = _check.vector("means", means)
+        _check.same_length("means", truth, K)
+        _check.within("means", truth, player.low, player.high)
+        gaps = truth.max() - truth
+    started = time.perf_counter()
+    counts = np.zeros(K, np.int64)
+    last = np.zeros(K, np.int64)
+    plays = np.zeros((1, recorded.size, K), np.int64)
+    at = 0
+    for t in range(1, T + 1):
+        decision = player.ask()
+        player.tell(decision.id, reward_fn(decision.arm))
+        a = player._arms[-1]
+        counts[a] += 1
+        last[a] = t
+        if t == recorded[at]:
+            plays[0, at] = counts
+            at = min(at + 1, recorded.size - 1)
+    try:
+        guarantee = learner.guarantee(K)
+    except NoGuaranteeError:
+        guarantee = None
+    return Runs(
+        learner=repr(learner),
+        problem=getattr(reward_fn, "__name__", type(reward_fn).__name__),
+        names=tuple(str(label) for label in player.labels),
+        horizon=T,
+        seed=seed,
+        engine="rounds",
+        gaps=gaps,
+        rounds=recorded,
+        plays=plays,
+        final_plays=counts[None],
+        last_play=last[None],
+        eliminated_at=player._state.eliminated[None].copy(),
+        recorded_regret=None if gaps is None else metrics.regret(plays, gaps),
+        guarantee=guarantee,
+        quotas=_as_array(learner.quotas(K, T)),
+        elapsed=time.perf_counter() - started,
+    )
+
+
+def _as_array(quotas: list[int] | None) -> Any:
+    return None if quotas is None else np.array(quotas, np.int64)

@@ -1,0 +1,238 @@
+"""What all live players on K arms share.
+
+Rewards are applied in the order of the decisions, each once all earlier ones
+are settled: any order of arrival gives the same bits, and with immediate
+rewards the decisions are the kernel's. While rewards are awaited, asking goes
+on over the arms that are still active. Rewards of arms removed in the meantime
+are recorded and not used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64, I64
+from uli_fast.errors import ConflictingRewardError, StateError, UliError, UnknownDecisionError
+from uli_fast.learners._arms import ArmLearner, empty_state
+
+if TYPE_CHECKING:
+    from uli_fast.guarantees import Guarantee
+
+SCHEMA = 1
+
+
+class Decision(NamedTuple):
+    """What to play next: tell its reward under ``id``."""
+
+    id: int
+    arm: int | str
+    probability: float
+
+
+class Certificate(NamedTuple):
+    """With probability 1 - delta, over all rounds at once, no active arm is worse than this.
+
+    It rests on settled rewards only, whatever has been asked for since.
+    """
+
+    round: int  # the first round that the settled rewards decide on
+    bound: float  # every active arm's gap is at most this, in reward units
+    envelope: float  # F(delta, round) alone; infinite where the range is unbounded
+    delta: float
+    active: tuple[int | str, ...]
+    proved: bool  # False: the bound is a user's claim
+
+
+class Player:
+    """Live decisions on K arms."""
+
+    def __init__(self, learner: Any, names: tuple[str, ...], low: float, high: float) -> None:
+        K = len(names)
+        self.learner: ArmLearner = learner
+        numbered = names == tuple(str(a) for a in range(K))
+        self.labels: tuple[int | str, ...] = tuple(range(K)) if numbered else names
+        self.low, self.high = low, high
+        self._numbered = numbered
+        self._state = empty_state(K)
+        self._asked: I64 = np.zeros(K, np.int64)  # decisions per arm, settled or not
+        self._arms: list[int] = []  # arm of decision 1, 2, ...
+        self._rewards: list[float | None] = []
+        self._settled = 0  # decisions whose reward and all earlier ones are known
+
+    # What an algorithm supplies.
+
+    def _choose(self) -> int:
+        """Return the next arm to ask for."""
+        raise NotImplementedError
+
+    def _absorb(self, a: int, reward: float) -> None:
+        """Take in a reward of an active arm, on the unit scale."""
+        raise NotImplementedError
+
+    def _unit_intervals(self) -> tuple[F64, F64]:
+        """Return lower and upper confidence bounds on the unit scale."""
+        raise NotImplementedError
+
+    def _unit_gap_bound(self) -> float:
+        """Bound the gap of every active arm from the settled data, on the event."""
+        return math.inf
+
+    # What a user calls.
+
+    def ask(self, n: int | None = None) -> Any:
+        """Return the next decision, or a list of the next n."""
+        if n is not None:
+            return [self._ask() for _ in range(_check.whole("n", n))]
+        return self._ask()
+
+    def tell(self, id: int, reward: float) -> None:
+        """Give the reward of a decision; telling the same again changes nothing."""
+        position = self._position(id)
+        value = _check.reward(reward, self.low, self.high)
+        known = self._rewards[position]
+        if known is not None:
+            if known != value:
+                raise ConflictingRewardError(
+                    "reward", f"decision {id} already has reward {known!r}, got {value!r}"
+                )
+            return
+        self._rewards[position] = value
+        self._settle()
+
+    @property
+    def active(self) -> tuple[int | str, ...]:
+        """The arms still in play."""
+        return tuple(self.labels[a] for a in np.flatnonzero(self._state.active))
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """Ids of the decisions whose reward is still awaited."""
+        return tuple(i + 1 for i, r in enumerate(self._rewards) if r is None)
+
+    def recommend(self) -> int | str:
+        """Return the active arm with the best sample mean."""
+        state = self._state
+        played = state.active & (state.n > 0)
+        if not played.any():
+            raise UliError("nothing to recommend: no reward has been settled yet")
+        means = np.where(played, state.total / np.maximum(state.n, 1), -math.inf)
+        return self.labels[int(means.argmax())]
+
+    def intervals(self) -> dict[int | str, tuple[float, float]]:
+        """Return each arm's confidence interval, cut to the declared range."""
+        lower, upper = (self._reward_units(x) for x in self._unit_intervals())
+        return {
+            label: (float(max(lo, self.low)), float(min(hi, self.high)))
+            for label, lo, hi in zip(self.labels, lower, upper, strict=True)
+        }
+
+    def certificate(self) -> Certificate:
+        """Return what is certain of every active arm, from settled rewards alone."""
+        guarantee: Guarantee = self.learner.guarantee(len(self.labels))
+        t = int(self._state.clock[0]) + 1
+        envelope = guarantee.bound(t) * self._scale if math.isfinite(self.low) else math.inf
+        bound = min(envelope, self._unit_gap_bound() * self._scale)
+        if len(self.active) == 1:
+            bound = 0.0 if guarantee.proved else bound
+        return Certificate(t, bound, envelope, guarantee.delta, self.active, guarantee.proved)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as plain numbers and strings, for JSON and ``uli.restore``."""
+        finite = math.isfinite(self.low)
+        return {
+            "schema": SCHEMA,
+            "learner": _spec(self.learner),
+            "labels": list(self.labels),
+            "numbered": self._numbered,
+            "range": [self.low, self.high] if finite else [None, None],
+            "asked": self._asked.tolist(),
+            "arms": list(self._arms),
+            "rewards": list(self._rewards),
+            "settled": self._settled,
+            "state": {key: value.tolist() for key, value in self._state._asdict().items()},
+            "extra": self._extra(),
+        }
+
+    # Inside.
+
+    def _extra(self) -> dict[str, Any]:
+        return {}
+
+    def _load_extra(self, extra: Mapping[str, Any]) -> None:
+        pass
+
+    def _load(self, saved: Mapping[str, Any]) -> None:
+        if saved["schema"] != SCHEMA:
+            raise StateError("state", f"has schema {saved['schema']!r}, not {SCHEMA}")
+        self._asked[:] = saved["asked"]
+        self._arms = [int(a) for a in saved["arms"]]
+        self._rewards = [
+            None if r is None else _check.reward(r, self.low, self.high) for r in saved["rewards"]
+        ]
+        self._settled = int(saved["settled"])
+        for key, array in self._state._asdict().items():
+            values = np.asarray(saved["state"][key], array.dtype)
+            if values.shape != array.shape:
+                raise StateError("state", f"{key} has shape {values.shape}, not {array.shape}")
+            array[:] = values
+        counts = np.bincount(np.array(self._arms, np.int64), minlength=len(self.labels))
+        consistent = (
+            len(self._arms) == len(self._rewards)
+            and counts.tolist() == self._asked.tolist()
+            and 0 <= self._settled <= len(self._arms)
+            and None not in self._rewards[: self._settled]
+        )
+        if not consistent:
+            raise StateError("state", "contradicts itself: decisions, counts and rewards differ")
+        self._load_extra(saved["extra"])
+
+    def _ask(self) -> Decision:
+        a = self._choose()
+        self._asked[a] += 1
+        self._arms.append(a)
+        self._rewards.append(None)
+        return Decision(len(self._arms), self.labels[a], 1.0)
+
+    def _position(self, id: Any) -> int:
+        try:
+            position = _check.whole("id", id) - 1
+        except _check.ArgumentError:
+            position = len(self._arms)
+        if position >= len(self._arms):
+            raise UnknownDecisionError("id", f"no decision {id!r} was asked for")
+        return position
+
+    def _settle(self) -> None:
+        """Apply the rewards that are next in the order of decisions."""
+        while self._settled < len(self._arms):
+            reward = self._rewards[self._settled]
+            if reward is None:
+                return
+            a = self._arms[self._settled]
+            self._settled += 1
+            if self._state.active[a]:
+                self._absorb(a, self._unit(reward))
+
+    @property
+    def _scale(self) -> float:
+        return self.high - self.low if math.isfinite(self.low) else 1.0
+
+    def _unit(self, reward: float) -> float:
+        return (reward - self.low) / self._scale if math.isfinite(self.low) else reward
+
+    def _reward_units(self, values: F64) -> F64:
+        return self.low + self._scale * values if math.isfinite(self.low) else values
+
+
+def _spec(learner: Any) -> dict[str, Any]:
+    """Describe a learner by its plain parameters."""
+    assert is_dataclass(learner)
+    values = {f.name: getattr(learner, f.name) for f in fields(learner)}
+    plain = {k: v for k, v in values.items() if isinstance(v, int | float | str)}
+    return {"type": type(learner).__name__} | plain

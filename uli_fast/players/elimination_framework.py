@@ -1,0 +1,35 @@
+"""Live elimination framework: a user's rule on settled rewards."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from uli_fast._typing import F64
+from uli_fast.players._base import Player
+
+
+class FrameworkPlayer(Player):
+    """Asks for the least played arm that the user's rule has kept."""
+
+    learner: Any
+
+    def _choose(self) -> int:
+        from uli_fast.kernels._arms import least_played
+
+        return int(least_played(self._asked, self._state.active))
+
+    def _absorb(self, a: int, reward: float) -> None:
+        state = self._state
+        state.n[a] += 1
+        state.total[a] += reward
+        state.clock[0] += 1
+        state.last[a] = state.clock[0]
+        self.learner.restrict(state)
+
+    def _unit_intervals(self) -> tuple[F64, F64]:
+        # A rule says which arms stay, not how well they are known.
+        unknown = np.full(len(self.labels), math.inf)
+        return -unknown, unknown

@@ -1,0 +1,45 @@
+"""Live UCB and lil'UCB: counts are those asked for, means those settled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from uli_fast._typing import F64
+from uli_fast.players._base import Player
+
+
+class OptimisticPlayer(Player):
+    """Asks for the arm with the largest index."""
+
+    learner: Any
+
+    def _choose(self) -> int:
+        from uli_fast.kernels import lil_ucb, ucb  # noqa: F401  (they give choose its rules)
+        from uli_fast.kernels._optimism import choose
+
+        if (self._asked == 0).any():
+            return int((self._asked == 0).argmax())
+        return int(choose(self.learner.rule(), self._means(), self._asked, len(self._arms) + 1))
+
+    def _means(self) -> F64:
+        """Settled means; an arm without one borrows the best, which keeps it in play."""
+        n, total = self._state.n, self._state.total
+        means: F64 = np.where(n > 0, total / np.maximum(n, 1), -np.inf)
+        best = means.max() if (n > 0).any() else 0.0
+        return np.where(n > 0, means, best)
+
+    def _absorb(self, a: int, reward: float) -> None:
+        state = self._state
+        state.n[a] += 1
+        state.total[a] += reward
+        state.clock[0] += 1
+        state.last[a] = state.clock[0]
+
+    def _unit_intervals(self) -> tuple[F64, F64]:
+        from uli_fast.kernels._optimism import radii
+
+        t = max(int(self._state.clock[0]), 1)
+        width = radii(self.learner.rule(), self._state.n, t)
+        return self._means() - width, self._means() + width

@@ -1,0 +1,46 @@
+"""Live successive elimination (SE-MAB)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from uli_fast._typing import F64
+from uli_fast.players._base import Player
+
+
+class SuccessivePlayer(Player):
+    """Asks for the survivors in turn; drops an arm when the settled rewards rule it out."""
+
+    def __init__(self, learner: Any, names: tuple[str, ...], low: float, high: float) -> None:
+        from uli_fast.kernels.successive_elimination import Bounds
+
+        super().__init__(learner, names, low, high)
+        self._bounds = Bounds(np.full(len(names), -math.inf), np.full(len(names), math.inf))
+
+    def _choose(self) -> int:
+        from uli_fast.kernels._arms import least_played
+
+        return int(least_played(self._asked, self._state.active))
+
+    def _absorb(self, a: int, reward: float) -> None:
+        from uli_fast.kernels.successive_elimination import absorb
+
+        total = float(self._state.total[a]) + reward
+        absorb(self._state, self._bounds, a, total, self.learner.delta, self.learner.R)
+
+    def _unit_intervals(self) -> tuple[F64, F64]:
+        return self._bounds.lower, self._bounds.upper
+
+    def _unit_gap_bound(self) -> float:
+        # On the event the best arm is active and all intervals hold.
+        active = self._state.active
+        return float(self._bounds.upper[active].max() - self._bounds.lower[active].min())
+
+    def _load_extra(self, extra: Mapping[str, Any]) -> None:
+        from uli_fast.kernels.successive_elimination import restore_bounds
+
+        self._bounds = restore_bounds(self._state, self.learner.delta, self.learner.R)

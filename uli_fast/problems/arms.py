@@ -1,0 +1,245 @@
+"""Bandits with finitely many arms.
+
+Bounded problems declare their range: a reward x in [low, high] reaches a
+learner as (x - low) / (high - low), and gaps and bounds come back in the
+caller's units. Gaussian rewards are unbounded and reach it as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64, I64
+from uli_fast.errors import RewardsExhaustedError
+
+if TYPE_CHECKING:
+    from uli_fast.kernels._rewards import Law
+
+
+class ArmBandit:
+    """K arms with known means: what all finite-armed problems share."""
+
+    # Whether k rewards of an arm can be drawn as one sum.
+    has_block_law: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        means: F64,
+        names: Sequence[str] | None,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> None:
+        self.means = means
+        self.names = _check.arm_names("names", names, means.size)
+        self.low, self.high = low, high
+        self.gaps: F64 = means.max() - means
+        self.means.flags.writeable = self.gaps.flags.writeable = False
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms K."""
+        return self.means.size
+
+    @property
+    def scale(self) -> float:
+        """Reward units per unit of the learner's scale."""
+        return 1.0 if self.low is None or self.high is None else self.high - self.low
+
+    @property
+    def unit_means(self) -> F64:
+        """Means on the learner's scale."""
+        return self.means if self.low is None else (self.means - self.low) / self.scale
+
+    @property
+    def subgaussian(self) -> float:
+        """The R for which centred rewards are R-subgaussian on the learner's scale."""
+        return 0.5
+
+    @property
+    def largest_gap(self) -> float:
+        """What is known of the gaps on the learner's scale: at most 1 where bounded."""
+        return 1.0 if self.low is not None else float(self.gaps.max())
+
+    def law(self, rng: np.random.Generator) -> Law:
+        """Return the rewards as kernels draw them."""
+        raise TypeError(f"{type(self).__name__} has no reward law")
+
+    def check_supply(self, pulls: I64) -> None:
+        """Refuse a run that used more rewards than there are."""
+
+    def _real_law(self, kind: int, rng: np.random.Generator, **arrays: F64) -> Law:
+        from uli_fast.kernels._rewards import RealLaw
+
+        none = np.zeros((2, 0))
+        mu = np.ascontiguousarray(self.unit_means)
+        return RealLaw(kind, mu, arrays.get("scale", none), arrays.get("prefix", none), rng)
+
+    def _parameters(self) -> dict[str, Any]:
+        parameters: dict[str, Any] = {"means": _short(self.means)}
+        if self.low is not None and (self.low, self.high) != (0.0, 1.0):
+            parameters |= {"low": self.low, "high": self.high}
+        return parameters
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{key}={value}" for key, value in self._parameters().items())
+        return f"{type(self).__name__}({inside})"
+
+
+class BernoulliBandit(ArmBandit):
+    """Each reward is ``high`` or ``low`` (1 or 0), with the given mean."""
+
+    def __init__(
+        self,
+        means: Any,
+        low: float = 0.0,
+        high: float = 1.0,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(*_bounded("means", means, low, high, names))
+
+    def law(self, rng: np.random.Generator) -> Law:
+        """Return the rewards as kernels draw them."""
+        from uli_fast.kernels._rewards import BernoulliLaw
+
+        return BernoulliLaw(np.ascontiguousarray(self.unit_means), rng)
+
+
+class DeterministicBandit(ArmBandit):
+    """Each reward is its arm's mean: the paper's lower-bound instances."""
+
+    def __init__(
+        self,
+        means: Any,
+        low: float = 0.0,
+        high: float = 1.0,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(*_bounded("means", means, low, high, names))
+
+    @property
+    def subgaussian(self) -> float:
+        """No noise."""
+        return 0.0
+
+    def law(self, rng: np.random.Generator) -> Law:
+        """Return the rewards as kernels draw them."""
+        from uli_fast.kernels._rewards import DETERMINISTIC
+
+        return self._real_law(DETERMINISTIC, rng)
+
+
+class BetaBandit(ArmBandit):
+    """Rewards ``low + (high - low) * Beta(alpha, beta)``."""
+
+    has_block_law: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        alpha: Any,
+        beta: Any,
+        low: float = 0.0,
+        high: float = 1.0,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self.alpha, self.beta = _check.vector("alpha", alpha), _check.vector("beta", beta)
+        _check.same_length("beta", self.beta, self.alpha.size)
+        for name, value in (("alpha", self.alpha), ("beta", self.beta)):
+            _check.positive(name, value.min())
+        low, high = _check.interval(low, high)
+        means = low + (high - low) * self.alpha / (self.alpha + self.beta)
+        super().__init__(means, names, low, high)
+
+    def law(self, rng: np.random.Generator) -> Law:
+        """Return the rewards as kernels draw them."""
+        from uli_fast.kernels._rewards import BETA
+
+        return self._real_law(BETA, rng, scale=np.stack([self.alpha, self.beta]))
+
+    def _parameters(self) -> dict[str, Any]:
+        rest = super()._parameters()
+        del rest["means"]
+        return {"alpha": _short(self.alpha), "beta": _short(self.beta)} | rest
+
+
+class GaussianBandit(ArmBandit):
+    """Rewards N(mean, sigma^2), unbounded; R-subgaussian for R >= sigma."""
+
+    def __init__(self, means: Any, sigma: float = 1.0, names: Sequence[str] | None = None) -> None:
+        self.sigma = _check.positive("sigma", sigma)
+        super().__init__(_check.vector("means", means), names)
+
+    @property
+    def subgaussian(self) -> float:
+        """The standard deviation."""
+        return self.sigma
+
+    def law(self, rng: np.random.Generator) -> Law:
+        """Return the rewards as kernels draw them."""
+        from uli_fast.kernels._rewards import GAUSSIAN
+
+        return self._real_law(GAUSSIAN, rng, scale=np.full((2, self.n_arms), self.sigma))
+
+    def _parameters(self) -> dict[str, Any]:
+        return super()._parameters() | {"sigma": self.sigma}
+
+
+class TableBandit(ArmBandit):
+    """The i-th pull of arm a gives ``rewards[a, i]``: coupling and replay.
+
+    Gaps come from ``means``, by default the averages of the rows. A run that
+    needs more than the columns there are raises RewardsExhaustedError.
+    """
+
+    def __init__(
+        self,
+        rewards: Any,
+        means: Any = None,
+        low: float = 0.0,
+        high: float = 1.0,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        table = _check.matrix("rewards", rewards)
+        low, high = _check.interval(low, high)
+        _check.within("rewards", table, low, high)
+        if means is None:
+            means = np.clip(table.mean(axis=1), low, high)
+        super().__init__(*_bounded("means", means, low, high, names))
+        _check.same_length("rewards", table, self.n_arms)
+        self.columns = table.shape[1]
+        self._prefix = np.zeros((self.n_arms, self.columns + 1))
+        np.cumsum((table - low) / (high - low), axis=1, out=self._prefix[:, 1:])
+
+    def law(self, rng: np.random.Generator) -> Law:
+        """Return the rewards as kernels draw them."""
+        from uli_fast.kernels._rewards import TABLE
+
+        return self._real_law(TABLE, rng, prefix=self._prefix)
+
+    def check_supply(self, pulls: I64) -> None:
+        """Refuse a run that used more rewards than the table has."""
+        if pulls.max() > self.columns:
+            arm = self.names[int(pulls.argmax())]
+            raise RewardsExhaustedError(
+                f"arm {arm} was pulled {pulls.max()} times but the table has {self.columns} columns"
+            )
+
+    def _parameters(self) -> dict[str, Any]:
+        return super()._parameters() | {"columns": self.columns}
+
+
+def _bounded(
+    name: str, value: Any, low: Any, high: Any, names: Sequence[str] | None
+) -> tuple[F64, Sequence[str] | None, float, float]:
+    means = _check.vector(name, value)
+    low, high = _check.interval(low, high)
+    _check.within(name, means, low, high)
+    return means, names, low, high
+
+
+def _short(values: F64) -> str:
+    shown = [f"{x:.6g}" for x in values[:8]]
+    return "[" + ", ".join(shown) + (f", ... {values.size} arms]" if values.size > 8 else "]")

@@ -1,0 +1,95 @@
+"""Figures made from Runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uli_fast import metrics
+from uli_fast._typing import F64
+from uli_fast.errors import MissingExtraError
+from uli_fast.report.tables import reference
+from uli_fast.runs import Runs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_COLOURS = ("#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+
+def gap_figure(
+    runs: Sequence[Runs],
+    path: str | os.PathLike[str] | None = None,
+    names: Sequence[str] | None = None,
+) -> Figure:
+    """Draw the largest gap still to come after each round, under F_ULI.
+
+    The lines are the median (solid) and the largest (thin) over runs of
+    sup over s >= t of gap_s: a learner keeps the guarantee where it stays below
+    the dashed F. Dots mark the last play of each worse arm: the relapses.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("plot needs matplotlib: pip install 'uli-fast[report]'") from None
+
+    figure = Figure(figsize=(9.0, 5.5), layout="constrained")
+    axes: Any = figure.subplots()
+    floor = _floor(runs)
+    for i, (r, name) in enumerate(zip(runs, names or [x.learner for x in runs], strict=True)):
+        _draw(axes, r, name, _COLOURS[i % len(_COLOURS)], floor)
+    against = reference(runs)
+    if against is not None and any(r.guarantee is None for r in runs):
+        name = f"(dots above {against.formula}'s F: relapses that F forbids)"
+        axes.plot([], [], " ", label=name)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=floor)
+    axes.set_xlim(1, runs[0].horizon)
+    axes.set_xlabel("round t")
+    axes.set_ylabel("largest gap at or after round t")
+    axes.set_title(f"{runs[0].problem}, {runs[0].replications} runs", fontsize=10)
+    axes.grid(True, which="major", alpha=0.3)
+    axes.legend(loc="lower left", fontsize=8)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure
+
+
+def _floor(runs: Sequence[Runs]) -> float:
+    """Return a gap below every positive one, drawn for "no worse arm any more"."""
+    positive = np.concatenate([r._known_gaps()[r._known_gaps() > 0.0] for r in runs])
+    return float(positive.min()) / 10.0 if positive.size else 1e-3
+
+
+def _draw(axes: Any, r: Runs, name: str, colour: str, floor: float) -> None:
+    gaps = r._known_gaps()
+    rounds = _rounds(r)
+    ahead = metrics.gap_from(r.last_play, gaps, rounds)
+    shown: F64 = np.where(ahead > 0.0, ahead, floor)
+    axes.step(rounds, np.median(shown, axis=0), where="pre", color=colour, lw=2.2, label=name)
+    axes.step(rounds, shown.max(axis=0), where="pre", color=colour, lw=0.8)
+    bad = gaps > 0.0
+    last = r.last_play[:, bad]
+    axes.plot(
+        last[last > 0],
+        np.broadcast_to(gaps[bad], last.shape)[last > 0],
+        ".",
+        color=colour,
+        ms=4,
+        alpha=0.4,
+    )
+    if r.guarantee is not None:
+        bound = r.guarantee.bound(rounds)
+        axes.plot(rounds, bound, "--", color=colour, lw=1.2, label=f"F of {name}")
+
+
+def _rounds(r: Runs) -> Any:
+    """Return rounds for drawing: log-spaced, with every last play and the round after."""
+    spaced = np.geomspace(1.0, r.horizon, 300).astype(np.int64)
+    last = np.unique(r.last_play[:, r._known_gaps() > 0.0])[:2000]
+    everything = np.unique(np.concatenate([spaced, last, last + 1]))
+    return everything[(everything >= 1) & (everything <= r.horizon)]

@@ -1,0 +1,105 @@
+"""Summary tables for the terminal and for pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uli_fast import metrics
+from uli_fast.errors import MissingExtraError
+from uli_fast.guarantees import Guarantee
+from uli_fast.runs import Runs
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
+
+
+def reference(runs: Sequence[Runs]) -> Guarantee | None:
+    """Return the tightest proved bound at the horizon, to hold learners without F against."""
+    proved = [r.guarantee for r in runs if r.guarantee is not None and r.guarantee.proved]
+    return min(proved, key=lambda g: float(g.bound(runs[0].horizon)), default=None)
+
+
+def runs_table(runs: Sequence[Runs], names: Sequence[str] | None = None) -> Table:
+    """Return one line per Runs."""
+    from rich.table import Table
+
+    first = runs[0]
+    against = reference(runs)
+    title = f"{first.problem}\n{first.horizon:.6g} rounds, {first.replications} replications"
+    table = Table(title=title, title_justify="left")
+    table.add_column("learner", no_wrap=True)
+    headers = (
+        "regret at T",
+        "last bad round",
+        "worst gap, last decade",
+        "runs beyond F",
+        "max gap/F",
+        "rounds/s",
+    )
+    for header in headers:
+        table.add_column(header, justify="right")
+    for name, r in zip(names or [x.learner for x in runs], runs, strict=True):
+        table.add_row(name, *_cells(r, against))
+    table.caption = _caption(runs, against)
+    table.caption_justify = "left"
+    return table
+
+
+def _cells(r: Runs, against: Guarantee | None) -> list[str]:
+    if r.gaps is None:
+        return ["?"] * 5 + [_speed(r)]
+    decade = np.array([r.horizon // 10 + 1])
+    late = metrics.gap_from(r.last_play, r.gaps, decade).max()
+    ratio, mark = r.worst_ratio, ""
+    if np.isnan(ratio).any() and against is not None:
+        ratio, mark = r.worst_ratio_against(against), " *"
+    failures = "no F" if np.isnan(ratio).any() else f"{(ratio > 1).sum()}/{ratio.size}{mark}"
+    return [
+        f"{np.median(r.regret[:, -1]):.4g}",
+        f"{np.median(r.last_mistake()):.4g}",
+        f"{late:.4g}",
+        failures,
+        f"{ratio.max():.3g}{mark}",
+        _speed(r),
+    ]
+
+
+def _speed(r: Runs) -> str:
+    return f"{r.horizon * r.replications / max(r.elapsed, 1e-9):.2g}"
+
+
+def _caption(runs: Sequence[Runs], against: Guarantee | None) -> str:
+    lines = ["regret and last bad round (the last with a gap above 0): medians over runs"]
+    if against is not None and any(r.guarantee is None for r in runs):
+        lines.append(f"* no F of its own; held against F of {against.formula}")
+    deltas = sorted({r.guarantee.delta for r in runs if r.guarantee is not None})
+    if deltas:
+        allowed = ", ".join(f"{d:g}" for d in deltas)
+        lines.append(f"a ULI learner may go beyond F in a fraction delta = {allowed} of runs")
+    tv = sum(r.tv_bound for r in runs)
+    if tv > 0.0:
+        lines.append(f"certified blocks: total variation from the exact law at most {tv:.1e}")
+    return "\n".join(lines)
+
+
+def runs_frame(runs: Runs) -> pd.DataFrame:
+    """Return one row per replication and recorded round."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtraError("to_pandas needs pandas: pip install 'uli-fast[report]'") from None
+    M, P = runs.replications, runs.rounds.size
+    columns = {
+        "replication": np.repeat(np.arange(M), P),
+        "round": np.tile(runs.rounds, M),
+    }
+    if runs.recorded_regret is not None:
+        columns["regret"] = runs.recorded_regret.ravel()
+    if runs.plays is not None:
+        for a, name in enumerate(runs.names):
+            columns[f"plays[{name}]"] = runs.plays[:, :, a].ravel()
+    return pd.DataFrame(columns)

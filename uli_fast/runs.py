@@ -1,0 +1,233 @@
+"""Runs: what happened, exactly, and how it is kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uli_fast import _check, metrics
+from uli_fast._typing import B1, F64, I64
+from uli_fast.errors import NoGuaranteeError, RunsFileError, UliError
+from uli_fast.guarantees import Guarantee
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+SCHEMA = 1
+
+
+@dataclass(eq=False)
+class Runs:
+    """M replications of a learner on a problem, P recorded rounds, K arms.
+
+    Everything the uniform last-iterate guarantee asks of a run is here, over all
+    rounds and not over the recorded ones only.
+    """
+
+    learner: str
+    problem: str
+    names: tuple[str, ...]
+    horizon: int
+    seed: int | None
+    engine: str
+    gaps: F64 | None  # (K,) None where the truth is unknown
+    rounds: I64  # (P,)
+    plays: I64 | None  # (M, P, K) counts up to and including each recorded round
+    final_plays: I64  # (M, K) counts at the horizon
+    last_play: I64  # (M, K) last round each arm was played, 0 if never
+    eliminated_at: I64  # (M, K) the round whose reward removed the arm, 0 if never
+    recorded_regret: F64 | None = None  # (M, P)
+    guarantee: Guarantee | None = None
+    event_held: B1 | None = None  # (M,) all confidence intervals held where looked at
+    ratios: F64 | None = None  # (M,) worst ratio where F was followed round by round
+    quotas: I64 | None = None  # plays per arm in phase 1, 2, ...
+    tv_bound: float = 0.0  # distance of the joint law of the runs from the exact one
+    elapsed: float = 0.0  # seconds
+
+    @property
+    def replications(self) -> int:
+        """Number of replications M."""
+        return int(self.last_play.shape[0])
+
+    @property
+    def regret(self) -> F64:
+        """Pseudo-regret at the recorded rounds, (M, P)."""
+        if self.recorded_regret is None:
+            raise UliError("the arms' means are unknown, so there is no regret; pass means=")
+        return self.recorded_regret
+
+    @cached_property
+    def worst_ratio(self) -> F64:
+        """The largest gap_t / F(delta, t) over every round t, (M,); NaN without F."""
+        if self.ratios is not None:
+            return self.ratios
+        return metrics.worst_ratio(self.last_play, self._known_gaps(), self.guarantee)
+
+    @property
+    def holds(self) -> B1:
+        """Whether every round's gap stayed within F, (M,)."""
+        if np.isnan(self.worst_ratio).any():
+            raise NoGuaranteeError(
+                f"{self.learner} has no F_ULI here; use worst_ratio_against(another guarantee)"
+            )
+        return self.worst_ratio <= 1.0
+
+    def worst_ratio_against(self, guarantee: Guarantee) -> F64:
+        """Return the largest gap_t / F(t) over every round t against a decreasing bound."""
+        return metrics.worst_ratio(self.last_play, self._known_gaps(), guarantee)
+
+    def mistakes(self, eps: float) -> I64:
+        """Return N_eps, the number of plays with a gap above eps, (M,)."""
+        eps = _check.number("eps", eps)
+        return metrics.mistakes(self.final_plays, self._known_gaps(), eps)
+
+    def last_mistake(self, eps: float = 0.0) -> I64:
+        """Return the last round with a gap above eps, 0 if none, (M,)."""
+        return metrics.last_mistake(self.last_play, self._known_gaps(), _check.number("eps", eps))
+
+    def coverage(self) -> metrics.Coverage:
+        """Count the replications that broke the guarantee, against delta."""
+        holds = self.holds
+        delta = math.nan if self.guarantee is None else self.guarantee.delta
+        return metrics.coverage(holds, delta)
+
+    @property
+    def phases(self) -> list[list[metrics.Phase]] | None:
+        """Phase by phase for each replication, where the learner has phases."""
+        if self.quotas is None:
+            return None
+        return [metrics.phases(row, self.quotas, self.horizon) for row in self.eliminated_at]
+
+    def table(self) -> Table:
+        """Return a summary table for the terminal."""
+        from uli_fast.report.tables import runs_table
+
+        return runs_table([self])
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the gap still to come under F on log-log axes."""
+        from uli_fast.report.figures import gap_figure
+
+        return gap_figure([self], path)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row per replication and recorded round."""
+        from uli_fast.report.tables import runs_frame
+
+        return runs_frame(self)
+
+    def _known_gaps(self) -> F64:
+        if self.gaps is None:
+            raise UliError("the arms' means are unknown, so there are no gaps; pass means=")
+        return self.gaps
+
+    def __repr__(self) -> str:
+        return (
+            f"Runs({self.learner} on {self.problem}, horizon={self.horizon:.6g}, "
+            f"replications={self.replications}, engine={self.engine!r})"
+        )
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write manifest.json and .npy files into a new folder, all or nothing."""
+        target = Path(folder)
+        if target.exists():
+            raise _check.ArgumentError("folder", f"{target} exists already")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        try:
+            self._write(part)
+            part.chmod(0o755)
+            part.rename(target)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+
+    def _write(self, folder: Path) -> None:
+        plain: dict[str, Any] = {"schema": SCHEMA, "versions": _versions()}
+        arrays: dict[str, dict[str, Any]] = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray):
+                path = folder / f"{f.name}.npy"
+                np.save(path, value, allow_pickle=False)
+                arrays[f.name] = {
+                    "sha256": _digest(path),
+                    "dtype": str(value.dtype),
+                    "shape": list(value.shape),
+                }
+            elif isinstance(value, Guarantee):
+                plain[f.name] = value.to_dict() if value.proved else None
+            else:
+                plain[f.name] = value
+        text = json.dumps(plain | {"arrays": arrays}, indent=1)
+        (folder / "manifest.json").write_text(text, encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Runs:
+        """Read what ``save`` wrote; anything missing or altered is a RunsFileError.
+
+        A user's own bound is not kept: its worst ratios are, the function is not.
+        """
+        source = Path(folder)
+        try:
+            manifest = json.loads((source / "manifest.json").read_text(encoding="utf-8"))
+            if manifest["schema"] != SCHEMA:
+                raise RunsFileError(f"{source} has schema {manifest['schema']}, not {SCHEMA}")
+            values = {name: _read(source, name, e) for name, e in manifest["arrays"].items()}
+            for f in fields(cls):
+                if f.name not in values:
+                    values[f.name] = manifest[f.name]
+            values["names"] = tuple(values["names"])
+            if values["guarantee"] is not None:
+                values["guarantee"] = Guarantee.from_dict(values["guarantee"])
+            return cls(**values)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+            raise RunsFileError(f"{source} does not hold complete results: {problem}") from problem
+
+
+def _versions() -> dict[str, str]:
+    import sys
+
+    import numba
+    import scipy
+
+    import uli_fast
+
+    return {
+        "uli_fast": uli_fast.__version__,
+        "python": sys.version.split()[0],
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _read(folder: Path, name: str, entry: dict[str, Any]) -> Any:
+    if name not in {f.name for f in fields(Runs)}:
+        raise RunsFileError(f"{folder}: unknown array {name!r}")
+    path = folder / f"{name}.npy"
+    expected = np.dtype(entry["dtype"]).itemsize * math.prod(entry["shape"])
+    if not expected <= path.stat().st_size <= expected + 4096:
+        raise RunsFileError(f"{path} has the wrong size")
+    if _digest(path) != entry["sha256"]:
+        raise RunsFileError(f"{path} has been altered")
+    array = np.load(path, allow_pickle=False)
+    if str(array.dtype) != entry["dtype"] or list(array.shape) != entry["shape"]:
+        raise RunsFileError(f"{path} does not match the manifest")
+    return array

@@ -1,0 +1,246 @@
+"""Simulation: seeds, chunks, threads and progress; the only choice of an engine."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from uli_fast import _check, metrics
+from uli_fast._progress import Progress, follow
+from uli_fast._typing import F64, I64
+from uli_fast.errors import ArgumentError, GuaranteeWarning, NoGuaranteeError
+from uli_fast.guarantees import Guarantee
+from uli_fast.learners._arms import ArmLearner, ArmRun
+from uli_fast.learners._optimism import OptimisticLearner
+from uli_fast.problems.arms import ArmBandit
+from uli_fast.runs import Runs
+
+# Counts at the recorded rounds are kept up to this size, unless asked for.
+LARGEST_PLAYS = 256 * 2**20
+# A chunk of a kernel takes between these many seconds once the budget has settled.
+SHORT_CHUNK, LONG_CHUNK = 0.25, 1.0
+
+
+def generator(seed: int, replication: int) -> np.random.Generator:
+    """Return the generator of one replication, whatever the others are."""
+    sequence = np.random.SeedSequence(seed, spawn_key=(replication,))
+    return np.random.Generator(np.random.PCG64(sequence))
+
+
+def simulate(
+    learner: ArmLearner,
+    problem: ArmBandit,
+    horizon: int,
+    replications: int = 1,
+    seed: int | None = None,
+    engine: str = "auto",
+    rounds: Iterable[int] | None = None,
+    n_jobs: int = 1,
+    progress: bool | Callable[[float], None] | None = None,
+    keep_plays: bool | None = None,
+) -> Runs:
+    """Play a learner against a problem and return what happened.
+
+    Parameters
+    ----------
+    learner, problem
+        What plays, and against what.
+    horizon
+        Number of rounds, up to 10**18.
+    replications
+        Number of independent runs; run r depends on ``seed`` and r alone.
+    seed
+        A whole number; None takes fresh entropy, kept in ``runs.seed``.
+    engine
+        "skip" jumps over rounds whose decisions are certain, exactly in law;
+        "rounds" plays them one by one; "auto" skips where it can.
+    rounds
+        Rounds at which counts and regret are recorded; by default about 100
+        log-spaced ones. Metrics over all rounds do not depend on them.
+    n_jobs
+        Threads; -1 for one per core. The result is the same for any number.
+    progress
+        None shows a bar on an interactive terminal after a second, True always,
+        False never; a function receives the fraction done.
+    keep_plays
+        Whether to keep the counts at the recorded rounds; None keeps them up to
+        256 MB.
+    """
+    if not isinstance(learner, ArmLearner):
+        raise ArgumentError("learner", f"is not a learner for arms: {learner!r}")
+    if not isinstance(problem, ArmBandit):
+        raise ArgumentError("problem", f"is not a bandit with finitely many arms: {problem!r}")
+    T = _check.horizon("horizon", horizon)
+    M = _check.whole("replications", replications)
+    entropy = _check.seed("seed", seed)
+    recorded = _check.recorded_rounds("rounds", rounds, T)
+    threads = _check.jobs("n_jobs", n_jobs)
+    chosen = _check.engine(engine, learner.engines_for(problem), _why_not(learner, problem))
+    guarantee = _guarantee(learner, problem)
+
+    size = 8 * M * recorded.size * problem.n_arms
+    keep = size <= LARGEST_PLAYS if keep_plays is None else bool(keep_plays)
+    batch = _Batch(
+        learner,
+        problem,
+        T,
+        entropy,
+        chosen,
+        recorded,
+        _Outcome.empty(M, recorded.size, problem.n_arms, keep),
+    )
+    started = time.perf_counter()
+    with follow(progress, M) as bar:
+        batch.play_all(threads, bar)
+    out = batch.out
+    quotas = learner.quotas(problem.n_arms, T)
+    return Runs(
+        learner=repr(learner),
+        problem=repr(problem),
+        names=problem.names,
+        horizon=T,
+        seed=entropy,
+        engine=chosen,
+        gaps=problem.gaps,
+        rounds=recorded,
+        plays=out.plays,
+        final_plays=out.final_plays,
+        last_play=out.last_play,
+        eliminated_at=out.eliminated_at,
+        recorded_regret=out.regret,
+        guarantee=guarantee,
+        event_held=~out.broken if learner.has_event else None,
+        ratios=None if np.isnan(out.ratios).all() else out.ratios,
+        quotas=None if quotas is None else np.array(quotas, np.int64),
+        tv_bound=float(out.tv.sum()),
+        elapsed=time.perf_counter() - started,
+    )
+
+
+def _why_not(learner: ArmLearner, problem: ArmBandit) -> str:
+    if "skip" not in learner.engines:
+        return f"{type(learner).__name__} is played round by round only"
+    return f"{type(problem).__name__} has no law for the sum of many rewards"
+
+
+def _guarantee(learner: ArmLearner, problem: ArmBandit) -> Guarantee | None:
+    """Return the bound, or None with one warning where the learner's proof does not apply."""
+    try:
+        return learner.guarantee(problem)
+    except NoGuaranteeError as reason:
+        if not isinstance(learner, OptimisticLearner):
+            warnings.warn(f"no guarantee: {reason}", GuaranteeWarning, stacklevel=3)
+        return None
+
+
+@dataclass
+class _Outcome:
+    """Arrays with one slot per replication."""
+
+    plays: I64 | None
+    regret: F64
+    final_plays: I64
+    last_play: I64
+    eliminated_at: I64
+    broken: Any
+    tv: F64
+    ratios: F64
+
+    @classmethod
+    def empty(cls, M: int, P: int, K: int, keep_plays: bool) -> _Outcome:
+        return cls(
+            plays=np.zeros((M, P, K), np.int64) if keep_plays else None,
+            regret=np.zeros((M, P)),
+            final_plays=np.zeros((M, K), np.int64),
+            last_play=np.zeros((M, K), np.int64),
+            eliminated_at=np.zeros((M, K), np.int64),
+            broken=np.zeros(M, np.bool_),
+            tv=np.zeros(M),
+            ratios=np.full(M, np.nan),
+        )
+
+
+@dataclass
+class _Batch:
+    """All replications of one call."""
+
+    learner: ArmLearner
+    problem: ArmBandit
+    T: int
+    seed: int
+    engine: str
+    rounds: I64
+    out: _Outcome
+
+    def play_all(self, threads: int, bar: Progress) -> None:
+        """Play every replication; Ctrl-C stops after the current chunks."""
+        queue = iter(range(self.out.tv.size))
+        lock, stop = threading.Lock(), threading.Event()
+
+        def work() -> None:
+            budget = max(1, (1 << 22) // self.problem.n_arms)
+            while not stop.is_set():
+                with lock:
+                    r = next(queue, None)
+                if r is None:
+                    return
+                budget = self._play_one(r, budget, stop, bar)
+
+        if threads == 1:
+            work()
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            futures: list[Future[None]] = [pool.submit(work) for _ in range(threads)]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+            finally:
+                stop.set()
+            for future in futures:
+                future.result()
+
+    def _play_one(self, r: int, budget: int, stop: threading.Event, bar: Progress) -> int:
+        """Play replication r in chunks; return the budget that a chunk settled on."""
+        from uli_fast.kernels._arms import Record
+
+        # The horizon is recorded last: its counts are the final ones.
+        asked = self.rounds
+        stops = asked if asked[-1] == self.T else np.append(asked, self.T)
+        counts = np.zeros((stops.size, self.problem.n_arms), np.int64)
+        record = Record(stops, counts, np.zeros(1, np.int64))
+        law = self.problem.law(generator(self.seed, r))
+        run = self.learner.begin(self.problem, law, record, self.engine, self.T)
+        done = False
+        while not done and not stop.is_set():
+            begun = time.perf_counter()
+            done = run.advance(budget)
+            spent = time.perf_counter() - begun
+            if spent > LONG_CHUNK:
+                budget = max(1, budget // 2)
+            elif spent < SHORT_CHUNK and not done:
+                budget *= 2
+            self.problem.check_supply(np.minimum(run.state.n, self.T))
+            bar.report(r, min(1.0, int(run.state.clock[0]) / self.T))
+        if done:
+            self._keep(r, run, counts)
+        return budget
+
+    def _keep(self, r: int, run: ArmRun, counts: I64) -> None:
+        out, state = self.out, run.state
+        kept = counts[: self.rounds.size]
+        if out.plays is not None:
+            out.plays[r] = kept
+        out.regret[r] = metrics.regret(kept, self.problem.gaps)
+        out.final_plays[r] = counts[-1]
+        out.last_play[r] = state.last
+        out.eliminated_at[r] = state.eliminated
+        out.broken[r] = state.broken[0]
+        out.tv[r] = state.tv[0]
+        if run.worst_ratio is not None:
+            out.ratios[r] = run.worst_ratio[0]
