@@ -97,9 +97,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """Keeps ``uli_fast.simulate`` a function: importing a submodule of the same name
-    would otherwise put the module in its place.
-    """
+    """Keeps ``uli_fast.simulate`` a function when the submodule of that name is imported."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _HOME and isinstance(value, ModuleType):

@@ -106,7 +106,7 @@ class Guarantee:
 
     def _unit(self, t: F64) -> F64:
         if self.function is not None:
-            return np.vectorize(self.function, otypes=[float])(t)
+            return np.asarray(np.vectorize(self.function, otypes=[float])(t))
         if self.parameters.get("K") == 1:
             return np.zeros_like(t)  # a single arm has no gap
         return _FORMULAS[self.formula](t, self.delta, self.parameters)

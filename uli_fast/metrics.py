@@ -56,18 +56,21 @@ def worst_ratio(last_play: I64, gaps: F64, guarantee: Guarantee | None) -> F64:
 
 def mistakes(final_plays: I64, gaps: F64, eps: float) -> I64:
     """Return N_eps, the number of plays with a gap above eps."""
-    return final_plays[:, gaps > eps].sum(axis=1)
+    count: I64 = final_plays[:, gaps > eps].sum(axis=1)
+    return count
 
 
 def last_mistake(last_play: I64, gaps: F64, eps: float = 0.0) -> I64:
     """Return the last round with a gap above eps, 0 if there is none."""
-    return last_play[:, gaps > eps].max(axis=1, initial=0)
+    last: I64 = last_play[:, gaps > eps].max(axis=1, initial=0)
+    return last
 
 
 def gap_from(last_play: I64, gaps: F64, rounds: I64) -> F64:
     """Return the largest gap played at or after each of the rounds, (M, P)."""
     still = last_play[:, None, :] >= rounds[None, :, None]
-    return np.where(still, gaps, 0.0).max(axis=2)
+    ahead: F64 = np.where(still, gaps, 0.0).max(axis=2)
+    return ahead
 
 
 def coverage(holds: B1, delta: float) -> Coverage:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from uli_fast import _check, metrics
-from uli_fast.errors import NoGuaranteeError
+from uli_fast.errors import ArgumentError, NoGuaranteeError
 from uli_fast.learners._arms import ArmLearner
 from uli_fast.runs import Runs
 
@@ -48,7 +48,7 @@ def play(
         Rounds at which counts are recorded; by default about 100 log-spaced ones.
     """
     if not isinstance(learner, ArmLearner):
-        raise _check.ArgumentError("learner", f"is not a learner for arms: {learner!r}")
+        raise ArgumentError("learner", f"is not a learner for arms: {learner!r}")
     T = _check.horizon("horizon", horizon)
     recorded = _check.recorded_rounds("rounds", rounds, T)
     player = learner.start(arms, seed=seed, horizon=horizon, low=low, high=high)

@@ -17,7 +17,7 @@ import numpy as np
 
 from uli_fast import _check, metrics
 from uli_fast._typing import B1, F64, I64
-from uli_fast.errors import NoGuaranteeError, RunsFileError, UliError
+from uli_fast.errors import ArgumentError, NoGuaranteeError, RunsFileError, UliError
 from uli_fast.guarantees import Guarantee
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Runs:
         """Write manifest.json and .npy files into a new folder, all or nothing."""
         target = Path(folder)
         if target.exists():
-            raise _check.ArgumentError("folder", f"{target} exists already")
+            raise ArgumentError("folder", f"{target} exists already")
         target.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from uli_fast._typing import B1, F64, I64, Total
-from uli_fast.kernels._jit import kernel
+from uli_fast.kernels._jit import kernel, step
 
 # Positions in ArmState.clock.
 ROUND, PHASE = 0, 1
@@ -31,7 +31,7 @@ class ArmState(NamedTuple):
 class Record(NamedTuple):
     """Counts at chosen rounds."""
 
-    rounds: I64  # (P,) increasing
+    rounds: I64  # (P,) increasing, the last one is the horizon
     plays: I64  # (P, K) pulls up to and including each round
     at: I64  # (1,) how many rounds are recorded
 
@@ -55,11 +55,10 @@ def count_active(active: B1) -> int:
     return m
 
 
-@kernel
-def next_stop(record: Record, T: int) -> int:
-    """Return the next round to be recorded (T when none is left)."""
-    at = record.at[0]
-    return record.rounds[at] if at < record.rounds.shape[0] else T
+@step
+def next_stop(record: Record) -> int:
+    """Return the next round to be recorded; the last one is the horizon."""
+    return int(record.rounds[min(record.at[0], record.rounds.shape[0] - 1)])
 
 
 @kernel

@@ -76,17 +76,26 @@ def kernel(function: _Function) -> _Function:
     return _compile(function, keep=CACHE_FOLDER is not None)
 
 
+def step(function: _Function) -> _Function:
+    """Compile a part of a round into its callers.
+
+    A call that passes a tuple of arrays counts a reference to each of them, which
+    costs more than the round itself; inlined, the counting disappears.
+    """
+    return _compile(function, keep=False, inline="always")
+
+
 def transient_kernel(function: _Function) -> _Function:
     """Compile without the file cache: for kernels that take a user's compiled function."""
     return _compile(function, keep=False)
 
 
-def _compile(function: _Function, keep: bool) -> _Function:
+def _compile(function: _Function, keep: bool, inline: str = "never") -> _Function:
     # CACHE_DIR is global to Numba and read here only; other packages keep theirs.
     theirs = config.CACHE_DIR
     config.CACHE_DIR = str(CACHE_FOLDER) if keep else theirs
     try:
-        compiled = numba.njit(nogil=True, error_model="numpy", cache=keep)(function)
+        compiled = numba.njit(nogil=True, error_model="numpy", cache=keep, inline=inline)(function)
     finally:
         config.CACHE_DIR = theirs
     return cast(_Function, compiled)

@@ -1,9 +1,10 @@
 """Optimistic learners: play the arm with the largest index (Eq. select_arm_opt_alg).
 
-The index of arm a at round t is its sample mean plus radius(rule, t, N_a). A
-rule is a NamedTuple; kernels/ucb.py and kernels/lil_ucb.py give its ``radius``
-(nonincreasing in N, nondecreasing in t) and its ``refresh``. Ties go to the
-smallest index.
+The index of arm a at round t is its sample mean plus a bonus that falls with its
+count and never with t. A rule is a NamedTuple; kernels/ucb.py and
+kernels/lil_ucb.py give its ``confidence`` (the part of the bonus that knows t),
+its ``radius`` and whether its indices ``move`` with t. Ties go to the smallest
+index.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from uli_fast._typing import F64, I64
 from uli_fast.kernels._arms import ROUND, ArmState, Record, next_stop, note, note_run, play_out
-from uli_fast.kernels._jit import kernel
+from uli_fast.kernels._jit import kernel, step
 from uli_fast.kernels._rewards import BLOCK_FAILURE, Law, is_gaussian, mean_floor, total_after
 
 # Blocks start at this many pulls of the leader and are worth at least this many rounds.
@@ -27,88 +28,109 @@ class Indices(NamedTuple):
     """Sample means, counts and indices of all arms."""
 
     mean: F64  # (K,)
-    n: F64  # (K,) counts as floats: int64 to float64 does not vectorise
-    index: F64  # (K,)
+    pulls: F64  # (K,) as floats: int64 to float64 does not vectorise
+    value: F64  # (K,) indices at the round last refreshed
 
 
-def radius(rule: Any, t: int, n: float) -> float:
-    """Return the bonus of an arm with n pulls at round t (compiled code only)."""
+def confidence(rule: Any, t: int) -> float:
+    """Return what a bonus at round t owes to the round (compiled code only)."""
+    raise TypeError("confidence is called from compiled kernels only")
+
+
+def radius(rule: Any, level: float, n: float) -> float:
+    """Return the bonus of n pulls at a confidence level (compiled code only)."""
     raise TypeError("radius is called from compiled kernels only")
 
 
+def moves(rule: Any) -> bool:
+    """Say whether indices change with the round (compiled code only)."""
+    raise TypeError("moves is called from compiled kernels only")
+
+
+@step
 def refresh(rule: Any, indices: Indices, t: int) -> None:
-    """Bring all indices to round t (compiled code only)."""
-    raise TypeError("refresh is called from compiled kernels only")
+    """Bring all indices to round t."""
+    if moves(rule):
+        mean, pulls, value = indices.mean, indices.pulls, indices.value
+        level = confidence(rule, t)
+        for a in range(value.shape[0]):
+            value[a] = mean[a] + radius(rule, level, pulls[a])
 
 
 @kernel
-def leader(index: F64) -> int:
+def leader(value: F64) -> int:
     """Return the arm with the largest index, the smallest among equals."""
     arm = 0
-    for a in range(1, index.shape[0]):
-        if index[a] > index[arm]:
+    best = value[0]
+    for a in range(1, value.shape[0]):
+        if value[a] > best:
+            best = value[a]
             arm = a
     return arm
+
+
+@step
+def best_rival(rule: Any, indices: Indices, A: int, t: int) -> float:
+    """Return the largest index at round t of the arms other than A."""
+    mean, pulls, value = indices.mean, indices.pulls, indices.value
+    level = confidence(rule, t)
+    best = -np.inf
+    for a in range(value.shape[0]):
+        if a != A:
+            index = mean[a] + radius(rule, level, pulls[a]) if moves(rule) else value[a]
+            if index > best:
+                best = index
+    return best
 
 
 @kernel
 def choose(rule: Any, mean: F64, n: I64, t: int) -> int:
     """Return the arm played at round t from means and counts (the live step)."""
-    indices = Indices(mean, n.astype(np.float64), np.empty(n.shape[0]))
-    for a in range(n.shape[0]):
-        indices.index[a] = mean[a] + radius(rule, t, indices.n[a])
-    return leader(indices.index)
+    return leader(mean + radii(rule, n, t))
 
 
 @kernel
 def radii(rule: Any, n: I64, t: int) -> F64:
     """Return the bonus of every arm at round t, infinite for unplayed ones."""
     result = np.full(n.shape[0], np.inf)
+    level = confidence(rule, t)
     for a in range(n.shape[0]):
         if n[a] > 0:
-            result[a] = radius(rule, t, float(n[a]))
+            result[a] = radius(rule, level, float(n[a]))
     return result
 
 
-@kernel
-def best_rival(rule: Any, indices: Indices, A: int, t: int) -> float:
-    """Return the largest index at round t of the arms other than A."""
-    best = -np.inf
-    for a in range(indices.index.shape[0]):
-        if a != A:
-            best = max(best, indices.mean[a] + radius(rule, t, indices.n[a]))
-    return best
-
-
-@kernel
-def update(rule: Any, state: ArmState, indices: Indices, a: int, t: int) -> None:
-    """Bring mean, count and index of arm a up to date after round t."""
-    indices.mean[a] = state.total[a] / state.n[a]
-    indices.n[a] = state.n[a]
-    indices.index[a] = indices.mean[a] + radius(rule, t, indices.n[a])
+@step
+def update(rule: Any, state: ArmState, indices: Indices, a: int) -> None:
+    """Bring mean, count and index of arm a up to date for the next round."""
+    mean, count = state.total[a] / state.n[a], float(state.n[a])
+    indices.mean[a] = mean
+    indices.pulls[a] = count
+    if not moves(rule):
+        indices.value[a] = mean + radius(rule, confidence(rule, 1), count)
 
 
 @kernel
 def restore_indices(rule: Any, state: ArmState) -> Indices:
     """Recompute means, counts and indices of all arms played so far."""
     K = state.n.shape[0]
-    indices = Indices(np.zeros(K), np.zeros(K), np.full(K, np.inf))
+    indices = Indices(np.zeros(K), np.zeros(K), np.zeros(K))
     for a in range(K):
         if state.n[a] > 0:
-            update(rule, state, indices, a, state.clock[ROUND] + 1)
+            update(rule, state, indices, a)
     return indices
 
 
-@kernel
+@step
 def pull(rule: Any, law: Law, state: ArmState, indices: Indices, a: int, k: int) -> None:
     """Play arm a in the next k rounds."""
     state.total[a] = total_after(law, a, state.n[a], k, state.total[a])
     state.n[a] += k
     state.clock[ROUND] += k
-    update(rule, state, indices, a, state.clock[ROUND] + 1)
+    update(rule, state, indices, a)
 
 
-@kernel
+@step
 def margin(index: float) -> float:
     """Bound the rounding of two indices, so that blocks decide as single rounds do."""
     return 4e-15 * (1.0 + abs(index))
@@ -126,7 +148,7 @@ def play_first(
         note(record, state.n, a + 1)
 
 
-@kernel
+@step
 def stretch(law: Law, n: int, total: Any, a: int, k: int, bonus: float, rival: float) -> Any:
     """Play arm a up to k times, stopping once mean + bonus no longer beats the rival.
 
@@ -148,32 +170,33 @@ def play_rounds(rule: Any, law: Law, state: ArmState, record: Record, T: int, bu
     """Play single rounds until T or until the budget is spent; say whether T is reached."""
     indices = restore_indices(rule, state)
     play_first(rule, law, state, indices, record, T)
-    longest = np.int64(1)
+    longest = 1
     while budget > 0 and state.clock[ROUND] < T:
         t = state.clock[ROUND]
         refresh(rule, indices, t + 1)
-        A = leader(indices.index)
-        k = min(longest, next_stop(record, T) - t, T - t)
-        n = state.n[A]
+        A = leader(indices.value)
+        k = min(longest, next_stop(record) - t)
         if k > 1:
-            bonus = radius(rule, t + 1, float(n + k))
+            n = state.n[A]
+            bonus = radius(rule, confidence(rule, t + 1), float(n + k))
             rival = best_rival(rule, indices, A, t + k)
             rival += margin(rival)
             state.n[A], state.total[A] = stretch(law, n, state.total[A], A, k, bonus, rival)
             played = state.n[A] - n
             state.clock[ROUND] = t + played
-            update(rule, state, indices, A, t + played + 1)
+            update(rule, state, indices, A)
         else:
             pull(rule, law, state, indices, A, 1)
-            played = np.int64(1)
+            played = 1
         longest = min(2 * longest, LONGEST_STRETCH) if played == k else max(played, 1)
         budget -= played
         state.last[A] = t + played
-        note(record, state.n, t + played)
-    return state.clock[ROUND] == T
+        if t + played == next_stop(record):
+            note(record, state.n, t + played)
+    return bool(state.clock[ROUND] == T)
 
 
-@kernel
+@step
 def safe_plays(rule: Any, law: Law, state: ArmState, indices: Indices, A: int) -> int:
     """Return how many plays in a row the leader A surely gets.
 
@@ -182,17 +205,22 @@ def safe_plays(rule: Any, law: Law, state: ArmState, indices: Indices, A: int) -
     the first guess comes from the gap of the indices, then k is halved.
     """
     t, n, total = state.clock[ROUND], state.n[A], state.total[A]
-    best = indices.index[A]
-    gap = best - best_rival(rule, indices, A, t + 1)
-    bonus = best - indices.mean[A]
-    slope = indices.mean[A] - mean_floor(law, A, n, n, total)  # of the mean, over n plays
-    guess = 0.95 * gap / (2.0 * max(slope, 0.0) + 0.5 * bonus)
-    k = np.int64(n * min(guess, 2.0))
+    value = indices.value
+    second = -np.inf
+    for a in range(value.shape[0]):
+        if a != A and value[a] > second:
+            second = value[a]
+    mean, bonus = indices.mean[A], value[A] - indices.mean[A]
+    slope = max(mean - mean_floor(law, A, n, n, total), 0.0)  # of the mean, over n plays
+    guess = 0.95 * (value[A] - second) / (2.0 * slope + 0.5 * bonus)
+    k = int(n * min(guess, 2.0))
+    level = confidence(rule, t + 1)
     while k >= SHORTEST_BLOCK:
-        floor = mean_floor(law, A, n, k, total) + radius(rule, t + 1, float(n + k))
-        rival = best_rival(rule, indices, A, t + k + 1)
-        if floor > rival + margin(rival):
-            return k
+        floor = mean_floor(law, A, n, k, total) + radius(rule, level, float(n + k))
+        if floor > second + margin(second):  # spares the rivals' indices where it must fail
+            rival = best_rival(rule, indices, A, t + k + 1)
+            if floor > rival + margin(rival):
+                return k
         k //= 2
     return k
 
@@ -202,24 +230,22 @@ def play_skipping(
     rule: Any, law: Law, state: ArmState, record: Record, T: int, budget: int
 ) -> bool:
     """Play blocks in which the leader surely stays ahead, single rounds elsewhere."""
-    indices = restore_indices(rule, state)
     if state.n.shape[0] == 1:
         play_out(state, record, 0, T)
+    indices = restore_indices(rule, state)
     play_first(rule, law, state, indices, record, T)
     while budget > 0 and state.clock[ROUND] < T:
         budget -= 1
         t = state.clock[ROUND]
         refresh(rule, indices, t + 1)
-        A = leader(indices.index)
-        k = np.int64(0)
-        if state.n[A] >= FIRST_BLOCK:
-            k = safe_plays(rule, law, state, indices, A)
-        if k >= SHORTEST_BLOCK:
-            if is_gaussian(law):
-                state.tv[0] += BLOCK_FAILURE
-        else:
-            k = np.int64(1)
-        note_run(record, state.n, A, t, k)
+        A = leader(indices.value)
+        k = safe_plays(rule, law, state, indices, A) if state.n[A] >= FIRST_BLOCK else 1
+        if k < SHORTEST_BLOCK:
+            k = 1
+        elif is_gaussian(law):
+            state.tv[0] += BLOCK_FAILURE
+        if t + k >= next_stop(record):
+            note_run(record, state.n, A, t, k)
         pull(rule, law, state, indices, A, k)
         state.last[A] = min(t + k, T)
-    return state.clock[ROUND] >= T
+    return bool(state.clock[ROUND] >= T)

@@ -15,27 +15,25 @@ class LilRule(NamedTuple):
     """The bonus 2R sqrt((log log max(N, e) + log(6 / delta)) / N)."""
 
     log_six_over_delta: float
-    two_R: float
+    factor: float  # 2R
+
+
+@by_type(_optimism.confidence)
+def _confidence(rule: Any, t: Any) -> Callable[..., float] | None:
+    def lil_ucb_confidence(rule: Any, t: Any) -> float:
+        return rule.log_six_over_delta  # type: ignore[no-any-return]
+
+    return lil_ucb_confidence if rule.instance_class is LilRule else None
 
 
 @by_type(_optimism.radius)
-def _radius(rule: Any, t: Any, n: Any) -> Callable[..., float] | None:
-    if rule.instance_class is not LilRule:
-        return None
+def _radius(rule: Any, level: Any, n: Any) -> Callable[..., float] | None:
+    def lil_ucb_radius(rule: Any, level: Any, n: Any) -> float:
+        return rule.factor * np.sqrt((np.log(np.log(max(n, np.e))) + level) / n)  # type: ignore[no-any-return]
 
-    def lil_radius(rule: Any, t: Any, n: Any) -> float:
-        log_term = np.log(np.log(max(n, np.e))) + rule.log_six_over_delta
-        return rule.two_R * np.sqrt(log_term / n)  # type: ignore[no-any-return]
-
-    return lil_radius
+    return lil_ucb_radius if rule.instance_class is LilRule else None
 
 
-@by_type(_optimism.refresh)
-def _refresh(rule: Any, indices: Any, t: Any) -> Callable[..., None] | None:
-    if rule.instance_class is not LilRule:
-        return None
-
-    def lil_refresh(rule: Any, indices: Any, t: Any) -> None:
-        pass  # only the played arm's index changes, and update() has seen to it
-
-    return lil_refresh
+@by_type(_optimism.moves)
+def _moves(rule: Any) -> Callable[..., bool] | None:
+    return (lambda rule: False) if rule.instance_class is LilRule else None

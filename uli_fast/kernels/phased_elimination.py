@@ -27,7 +27,7 @@ class PhaseStart(NamedTuple):
 def quota(phase: int, K: int, delta: float, R: float) -> int:
     """Plays m_l of each survivor in phase l."""
     log_term = np.log(4.0 * K / delta) + 2.0 * np.log(float(phase))
-    return np.int64(np.ceil(R * R * 2.0 ** (2 * phase + 3) * log_term))
+    return int(np.ceil(R * R * 2.0 ** (2 * phase + 3) * log_term))
 
 
 @kernel
@@ -86,7 +86,7 @@ def play_rounds(
         a = next_arm(state, start, m)
         t = state.clock[ROUND]
         left = m - (state.n[a] - start.n[a])
-        k = min(left, next_stop(record, T) - t, budget)
+        k = min(left, next_stop(record) - t, budget)
         n, total = state.n[a], state.total[a]
         for _ in range(k):
             total = total_after(law, a, n, 1, total)
@@ -98,7 +98,7 @@ def play_rounds(
         if next_arm(state, start, m) < 0:
             check_event(law, state, start, m)
             close_phase(state, start, m)
-    return state.clock[ROUND] == T
+    return bool(state.clock[ROUND] == T)
 
 
 @kernel

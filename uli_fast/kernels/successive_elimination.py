@@ -17,11 +17,12 @@ from uli_fast.kernels._arms import (
     Record,
     count_active,
     least_played,
+    next_stop,
     note,
     note_sweeps,
     play_out,
 )
-from uli_fast.kernels._jit import kernel
+from uli_fast.kernels._jit import kernel, step
 from uli_fast.kernels._rewards import BLOCK_FAILURE, Law, is_gaussian, swing, total_after
 
 # Blocks start at this many pulls per arm and are worth at least this many sweeps.
@@ -38,10 +39,10 @@ class Bounds(NamedTuple):
 @kernel
 def width(n: int, K: int, delta: float, R: float) -> float:
     """Confidence width wd(n) (Eq. width); the log is split because K n^2 overflows."""
-    return R * np.sqrt(2.0 * (np.log(4.0 * K / delta) + 2.0 * np.log(float(n))) / n)
+    return float(R * np.sqrt(2.0 * (np.log(4.0 * K / delta) + 2.0 * np.log(float(n))) / n))
 
 
-@kernel
+@step
 def bound(state: ArmState, bounds: Bounds, a: int, delta: float, R: float) -> None:
     """Update the confidence bounds of arm a from its count and sum."""
     wd = width(state.n[a], state.n.shape[0], delta, R)
@@ -50,20 +51,22 @@ def bound(state: ArmState, bounds: Bounds, a: int, delta: float, R: float) -> No
     bounds.upper[a] = mean + wd
 
 
-@kernel
+@step
 def eliminate(active: B1, bounds: Bounds, eliminated: I64, t: int) -> None:
     """Drop every arm whose upper bound lies below the best lower bound (set B_t)."""
-    best = -np.inf
+    best, lowest = -np.inf, np.inf
     for a in range(active.shape[0]):
-        if active[a] and bounds.lower[a] > best:
-            best = bounds.lower[a]
-    for a in range(active.shape[0]):
-        if active[a] and best > bounds.upper[a]:
-            active[a] = False
-            eliminated[a] = t
+        if active[a]:
+            best = max(best, bounds.lower[a])
+            lowest = min(lowest, bounds.upper[a])
+    if best > lowest:
+        for a in range(active.shape[0]):
+            if active[a] and best > bounds.upper[a]:
+                active[a] = False
+                eliminated[a] = t
 
 
-@kernel
+@step
 def absorb(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, R: float) -> None:
     """Take in one reward of arm a, which brings its sum to ``total``."""
     t = state.clock[ROUND] + 1
@@ -77,16 +80,14 @@ def absorb(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, 
 
 
 @kernel
-def play_round(
-    law: Law, state: ArmState, bounds: Bounds, record: Record, delta: float, R: float
-) -> None:
-    """Play one round: the least played survivor, its reward, the elimination step."""
-    a = least_played(state.n, state.active)
-    total = total_after(law, a, state.n[a], 1, state.total[a])
-    absorb(state, bounds, a, total, delta, R)
-    if law.mu[a] < bounds.lower[a] or law.mu[a] > bounds.upper[a]:
-        state.broken[0] = True
-    note(record, state.n, state.clock[ROUND])
+def play_singly(law: Law, state: ArmState, bounds: Bounds, k: int, delta: float, R: float) -> None:
+    """Play k rounds: the least played survivor, its reward, the elimination step."""
+    for _ in range(k):
+        a = least_played(state.n, state.active)
+        total = total_after(law, a, state.n[a], 1, state.total[a])
+        absorb(state, bounds, a, total, delta, R)
+        if not bounds.lower[a] <= law.mu[a] <= bounds.upper[a]:
+            state.broken[0] = True
 
 
 @kernel
@@ -106,12 +107,15 @@ def play_rounds(
 ) -> bool:
     """Play single rounds until T or until the budget is spent; say whether T is reached."""
     bounds = restore_bounds(state, delta, R)
-    for _ in range(min(budget, T - state.clock[ROUND])):
-        play_round(law, state, bounds, record, delta, R)
-    return state.clock[ROUND] == T
+    while budget > 0 and state.clock[ROUND] < T:
+        k = min(budget, next_stop(record) - state.clock[ROUND])
+        play_singly(law, state, bounds, k, delta, R)
+        budget -= k
+        note(record, state.n, state.clock[ROUND])
+    return bool(state.clock[ROUND] == T)
 
 
-@kernel
+@step
 def safe_sweeps(state: ArmState, n: int, delta: float, R: float) -> int:
     """Return how many further sweeps surely eliminate nobody, all counts being n.
 
@@ -128,10 +132,10 @@ def safe_sweeps(state: ArmState, n: int, delta: float, R: float) -> int:
             high = max(high, float(state.total[a]))
             low = min(low, float(state.total[a]))
     wd = width(n, K, delta, R)
-    return np.int64(2.0 * (n - 1) * wd - 2.0 - (high - low) - (1.0 + 1e-15 * n))
+    return int(2.0 * (n - 1) * wd - 2.0 - (high - low) - (1.0 + 1e-15 * n))
 
 
-@kernel
+@step
 def certified_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) -> int:
     """Return how many sweeps eliminate nobody, failing with BLOCK_FAILURE per arm.
 
@@ -146,7 +150,7 @@ def certified_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) 
             high = max(high, mean, law.mu[a])
             low = min(low, mean, law.mu[a])
             noise = max(noise, swing(law, a, 1))
-    k = np.int64(n)
+    k = n
     while k >= SHORTEST_BLOCK:
         spread = high - low + 2.0 * noise * np.sqrt(float(k)) / n
         if spread + 1e-14 * (1.0 + abs(high)) < 2.0 * width(n + k, K, delta, R):
@@ -155,26 +159,24 @@ def certified_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) 
     return k
 
 
-@kernel
+@step
 def sweep_block(
-    law: Law, state: ArmState, record: Record, k: int, m: int, delta: float, R: float, T: int
+    law: Law, state: ArmState, bounds: Bounds, wd: float, k: int, m: int, T: int
 ) -> None:
-    """Play k whole sweeps over the m survivors, one draw per arm."""
+    """Play k whole sweeps over the m survivors, one draw per arm; wd is the width after them."""
     t = state.clock[ROUND]
-    K = state.n.shape[0]
-    note_sweeps(record, state.n, state.active, t, k, m)
     i = 0
-    for a in range(K):
+    for a in range(state.n.shape[0]):
         if state.active[a]:
-            state.total[a] = total_after(law, a, state.n[a], k, state.total[a])
-            state.n[a] += k
+            n = state.n[a] + k
+            total = total_after(law, a, n - k, k, state.total[a])
+            state.n[a], state.total[a] = n, total
+            bounds.lower[a], bounds.upper[a] = total / n - wd, total / n + wd
             turns = min(k, (T - t + m - 1 - i) // m)  # those within the horizon
             if turns > 0:
                 state.last[a] = t + (turns - 1) * m + i + 1
-            if t + k * m <= T:
-                error = state.total[a] / state.n[a] - law.mu[a]
-                if abs(error) > width(state.n[a], K, delta, R):
-                    state.broken[0] = True
+            if t + k * m <= T and not bounds.lower[a] <= law.mu[a] <= bounds.upper[a]:
+                state.broken[0] = True
             i += 1
     state.clock[ROUND] = t + k * m
 
@@ -197,7 +199,7 @@ def play_skipping(
         if first == final:
             play_out(state, record, first, T)
             break
-        k = np.int64(0)
+        k = 0
         if n[first] == n[final] and n[first] >= FIRST_BLOCK:  # between two sweeps
             if is_gaussian(law):
                 k = certified_sweeps(law, state, n[first], delta, R)
@@ -205,12 +207,13 @@ def play_skipping(
                 k = safe_sweeps(state, n[first], delta, R)
         if k >= SHORTEST_BLOCK:
             m = count_active(active)
-            sweep_block(law, state, record, k, m, delta, R, T)
+            if state.clock[ROUND] + k * m >= next_stop(record):
+                note_sweeps(record, n, active, state.clock[ROUND], k, m)
+            wd = width(n[first] + k, n.shape[0], delta, R)
+            sweep_block(law, state, bounds, wd, k, m, T)
             if is_gaussian(law):
                 state.tv[0] += m * BLOCK_FAILURE
-            for a in range(n.shape[0]):
-                if active[a]:
-                    bound(state, bounds, a, delta, R)
         else:
-            play_round(law, state, bounds, record, delta, R)
-    return state.clock[ROUND] >= T
+            play_singly(law, state, bounds, 1, delta, R)
+            note(record, state.n, state.clock[ROUND])
+    return bool(state.clock[ROUND] >= T)

@@ -15,31 +15,26 @@ class UcbRule(NamedTuple):
     """The bonus 2R sqrt(log(2 t^2 / delta) / N)."""
 
     log_two_over_delta: float
-    two_R: float
+    factor: float  # 2R
+
+
+@by_type(_optimism.confidence)
+def _confidence(rule: Any, t: Any) -> Callable[..., float] | None:
+    def ucb_confidence(rule: Any, t: Any) -> float:
+        # log(2 t^2 / delta), split because t^2 overflows
+        return rule.log_two_over_delta + 2.0 * np.log(float(t))  # type: ignore[no-any-return]
+
+    return ucb_confidence if rule.instance_class is UcbRule else None
 
 
 @by_type(_optimism.radius)
-def _radius(rule: Any, t: Any, n: Any) -> Callable[..., float] | None:
-    if rule.instance_class is not UcbRule:
-        return None
+def _radius(rule: Any, level: Any, n: Any) -> Callable[..., float] | None:
+    def ucb_radius(rule: Any, level: Any, n: Any) -> float:
+        return rule.factor * np.sqrt(level / n)  # type: ignore[no-any-return]
 
-    def ucb_radius(rule: Any, t: Any, n: Any) -> float:
-        # log(2 t^2 / delta), split because t^2 overflows
-        log_term = rule.log_two_over_delta + 2.0 * np.log(float(t))
-        return rule.two_R * np.sqrt(log_term / n)  # type: ignore[no-any-return]
-
-    return ucb_radius
+    return ucb_radius if rule.instance_class is UcbRule else None
 
 
-@by_type(_optimism.refresh)
-def _refresh(rule: Any, indices: Any, t: Any) -> Callable[..., None] | None:
-    if rule.instance_class is not UcbRule:
-        return None
-
-    def ucb_refresh(rule: Any, indices: Any, t: Any) -> None:
-        mean, n, index = indices.mean, indices.n, indices.index
-        log_term = rule.log_two_over_delta + 2.0 * np.log(float(t))
-        for a in range(index.shape[0]):
-            index[a] = mean[a] + rule.two_R * np.sqrt(log_term / n[a])
-
-    return ucb_refresh
+@by_type(_optimism.moves)
+def _moves(rule: Any) -> Callable[..., bool] | None:
+    return (lambda rule: True) if rule.instance_class is UcbRule else None

@@ -18,7 +18,13 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64, I64
-from uli_fast.errors import ConflictingRewardError, StateError, UliError, UnknownDecisionError
+from uli_fast.errors import (
+    ArgumentError,
+    ConflictingRewardError,
+    StateError,
+    UliError,
+    UnknownDecisionError,
+)
 from uli_fast.learners._arms import ArmLearner, empty_state
 
 if TYPE_CHECKING:
@@ -202,7 +208,7 @@ class Player:
     def _position(self, id: Any) -> int:
         try:
             position = _check.whole("id", id) - 1
-        except _check.ArgumentError:
+        except ArgumentError:
             position = len(self._arms)
         if position >= len(self._arms):
             raise UnknownDecisionError("id", f"no decision {id!r} was asked for")

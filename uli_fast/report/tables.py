@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -93,7 +93,7 @@ def runs_frame(runs: Runs) -> pd.DataFrame:
     except ImportError:
         raise MissingExtraError("to_pandas needs pandas: pip install 'uli-fast[report]'") from None
     M, P = runs.replications, runs.rounds.size
-    columns = {
+    columns: dict[str, Any] = {
         "replication": np.repeat(np.arange(M), P),
         "round": np.tile(runs.rounds, M),
     }
