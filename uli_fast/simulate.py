@@ -24,6 +24,8 @@ from uli_fast.runs import Runs
 
 # Counts at the recorded rounds are kept up to this size, unless asked for.
 LARGEST_PLAYS = 256 * 2**20
+# Steps of the first chunk, shared among the arms.
+FIRST_BUDGET = 1 << 22
 # A chunk of a kernel takes between these many seconds once the budget has settled.
 SHORT_CHUNK, LONG_CHUNK = 0.25, 1.0
 
@@ -185,7 +187,7 @@ class _Batch:
         lock, stop = threading.Lock(), threading.Event()
 
         def work() -> None:
-            budget = max(1, (1 << 22) // self.problem.n_arms)
+            budget = max(1, FIRST_BUDGET // self.problem.n_arms)
             while not stop.is_set():
                 with lock:
                     r = next(queue, None)
@@ -225,7 +227,7 @@ class _Batch:
                 budget = max(1, budget // 2)
             elif spent < SHORT_CHUNK and not done:
                 budget *= 2
-            self.problem.check_supply(np.minimum(run.state.n, self.T))
+            self.problem.check_supply(counts[-1] if done else run.state.n)
             bar.report(r, min(1.0, int(run.state.clock[0]) / self.T))
         if done:
             self._keep(r, run, counts)

@@ -123,7 +123,7 @@ def play_skipping(
                 state.n[a] += m
                 state.last[a] = min(t + m, T)
                 state.clock[ROUND] = t + m
-        if state.clock[ROUND] <= T:
+        if state.clock[ROUND] <= T and next_arm(state, start, m) < 0:
             check_event(law, state, start, m)
             close_phase(state, start, m)
     return True

@@ -1,0 +1,85 @@
+"""The rounds engine equals the naive reference; skipping equals the rounds engine."""
+
+import numpy as np
+import pytest
+
+import uli_fast as uli
+from tests.coupling import (
+    assert_equals_naive,
+    assert_same_runs,
+    random_problem,
+    random_table,
+    totals,
+)
+from tests.naive import lil_ucb, phased_elimination, successive_elimination, ucb
+
+ALGORITHMS = {
+    "successive_elimination": (uli.SuccessiveElimination, successive_elimination.play),
+    "phased_elimination": (uli.PhasedElimination, phased_elimination.play),
+    "ucb": (uli.UCB, ucb.play),
+    "lil_ucb": (uli.LilUCB, lil_ucb.play),
+}
+
+
+@pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_rounds_equals_naive_on_the_same_draws(name):
+    learner, naive = ALGORITHMS[name]
+    rng = np.random.default_rng(11)
+    for seed in range(300):
+        T = int(rng.integers(1, 900))
+        problem = random_problem(rng, T)
+        delta, R = float(rng.uniform(0.01, 0.9)), float(rng.choice([0.5, 0.5, 0.2, 1.0]))
+        runs = uli.simulate(
+            learner(delta, R), problem, T, seed=seed, engine="rounds", rounds=range(1, T + 1)
+        )
+        assert_equals_naive(runs, naive(totals(problem, seed), problem.n_arms, T, delta, R))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_skipping_equals_rounds_on_a_thousand_reward_tables(name):
+    learner, _ = ALGORITHMS[name]
+    rng = np.random.default_rng(12)
+    eliminations = 0
+    for seed in range(1000):
+        T = int(rng.integers(500, 12_000))
+        problem = random_table(rng, int(rng.integers(2, 6)), T)
+        delta = float(rng.uniform(0.01, 0.9))
+        one = uli.simulate(learner(delta), problem, T, seed=seed, engine="rounds")
+        two = uli.simulate(learner(delta), problem, T, seed=seed, engine="skip")
+        assert_same_runs(one, two)
+        eliminations += int((one.eliminated_at > 0).sum())
+    assert name in ("ucb", "lil_ucb") or eliminations > 1000
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_skipping_equals_rounds_on_long_tables(name):
+    learner, _ = ALGORITHMS[name]
+    rng = np.random.default_rng(13)
+    for seed in range(12):
+        T = 400_000
+        table = rng.random((3, T)) < np.array([0.5, 0.5 - 0.02 * seed / 12, 0.46])[:, None]
+        problem = uli.TableBandit(table.astype(float))
+        one = uli.simulate(learner(0.1), problem, T, seed=seed, engine="rounds")
+        two = uli.simulate(learner(0.1), problem, T, seed=seed, engine="skip")
+        assert_same_runs(one, two)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_skipping_equals_rounds_without_noise(name):
+    learner, _ = ALGORITHMS[name]
+    rng = np.random.default_rng(14)
+    for seed in range(100):
+        problem = uli.DeterministicBandit(rng.uniform(0, 1, int(rng.integers(1, 6))).round(2))
+        T = int(rng.integers(1, 60_000))
+        one = uli.simulate(learner(0.1), problem, T, seed=seed, engine="rounds")
+        two = uli.simulate(learner(0.1), problem, T, seed=seed, engine="skip")
+        assert_same_runs(one, two)
+
+
+def test_skipping_really_skips():
+    # 10^12 rounds one by one would take hours.
+    for learner, _ in ALGORITHMS.values():
+        runs = uli.simulate(learner(0.1), uli.BernoulliBandit([0.6, 0.4]), 10**12, seed=0)
+        assert runs.engine == "skip"
+        assert runs.final_plays.sum() == 10**12
