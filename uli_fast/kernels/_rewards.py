@@ -124,6 +124,7 @@ def _mean_floor(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., f
 def _real_mean_floor(law: Any, a: Any, n: Any, k: Any, total: Any) -> float:
     if law.kind == DETERMINISTIC:
         return float(law.mu[a])
-    if law.kind == GAUSSIAN:  # a mixture of total / n and mu, plus noise over n + i >= n
-        return float(min(total / n, law.mu[a]) - swing(law, a, k) / n)
+    if law.kind == GAUSSIAN:  # without noise the mean moves steadily to its last value
+        drift = min(total / n, (total + k * law.mu[a]) / (n + k))
+        return float(drift - swing(law, a, k) / n)
     return float(total / (n + k))

@@ -139,21 +139,20 @@ def safe_sweeps(state: ArmState, n: int, delta: float, R: float) -> int:
 def certified_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) -> int:
     """Return how many sweeps eliminate nobody, failing with BLOCK_FAILURE per arm.
 
-    During k sweeps a sample mean stays within swing/n of the hull of its value
-    now and its expectation; no arm falls while the hulls stay within 2 wd(n+k).
+    During k sweeps a sample mean stays within swing/n of the way from its value
+    now to its expected last one; no arm falls while all stay within 2 wd(n+k).
     """
     K = state.n.shape[0]
-    high, low, noise = -np.inf, np.inf, 0.0
-    for a in range(K):
-        if state.active[a]:
-            mean = state.total[a] / n
-            high = max(high, mean, law.mu[a])
-            low = min(low, mean, law.mu[a])
-            noise = max(noise, swing(law, a, 1))
     k = n
     while k >= SHORTEST_BLOCK:
-        spread = high - low + 2.0 * noise * np.sqrt(float(k)) / n
-        if spread + 1e-14 * (1.0 + abs(high)) < 2.0 * width(n + k, K, delta, R):
+        high, low = -np.inf, np.inf
+        for a in range(K):
+            if state.active[a]:
+                now, then = state.total[a] / n, (state.total[a] + k * law.mu[a]) / (n + k)
+                noise = swing(law, a, k) / n
+                high = max(high, max(now, then) + noise)
+                low = min(low, min(now, then) - noise)
+        if high - low + 1e-14 * (1.0 + abs(high)) < 2.0 * width(n + k, K, delta, R):
             return k
         k //= 2
     return k

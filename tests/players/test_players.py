@@ -1,0 +1,271 @@
+"""Live decisions: the kernel's with immediate rewards, sound with late ones."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import uli_fast as uli
+from uli_fast.errors import (
+    ConflictingRewardError,
+    NoGuaranteeError,
+    RewardRangeError,
+    StateError,
+    UliError,
+    UnknownDecisionError,
+)
+
+LEARNERS = [
+    uli.SuccessiveElimination(0.3),
+    uli.PhasedElimination(0.3),
+    uli.UCB(0.3),
+    uli.LilUCB(0.3),
+]
+MEANS = np.array([0.8, 0.7, 0.3])
+
+
+def table(T, seed=0):
+    return (np.random.default_rng(seed).random((3, T)) < MEANS[:, None]).astype(float)
+
+
+def drive(player, rewards, steps, counts=None):
+    """Ask and tell at once, the i-th pull of arm a giving rewards[a, i]."""
+    counts = np.zeros(3, int) if counts is None else counts
+    arms = []
+    for _ in range(steps):
+        d = player.ask()
+        player.tell(d.id, rewards[d.arm, counts[d.arm]])
+        counts[d.arm] += 1
+        arms.append(d.arm)
+    return arms
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+@pytest.mark.parametrize("seed", range(5))
+def test_immediate_rewards_give_the_kernel_s_decisions(learner, seed):
+    T = 1500
+    rewards = table(T, seed)
+    arms = drive(learner.start(3), rewards, T)
+    runs = uli.simulate(
+        learner, uli.TableBandit(rewards), T, engine="rounds", rounds=range(1, T + 1)
+    )
+    kernel = np.diff(runs.plays[0], axis=0, prepend=0).argmax(axis=1)
+    assert arms == kernel.tolist()
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_state_survives_json_bit_for_bit(learner):
+    T = 900
+    rewards = table(T)
+    whole = drive(learner.start(3), rewards, T)
+    counts = np.zeros(3, int)
+    player = learner.start(3)
+    first = drive(player, rewards, 401, counts)
+    waiting = player.ask()
+    again = uli.restore(json.loads(json.dumps(player.state())))
+    assert again.state() == player.state()
+    assert again.pending == (waiting.id,)
+    again.tell(waiting.id, rewards[waiting.arm, counts[waiting.arm]])
+    counts[waiting.arm] += 1
+    rest = drive(again, rewards, T - 402, counts)
+    assert [*first, waiting.arm, *rest] == whole
+    assert again.active == uli.restore(again.state()).active
+    assert again.intervals() == uli.restore(again.state()).intervals()
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_any_order_of_arrival_gives_the_same_bits(learner):
+    rewards = table(4000, seed=3)
+    states = []
+    for order in ("in order", "backwards", "shuffled"):
+        player, counts = learner.start(3), np.zeros(3, int)
+        rng = np.random.default_rng(7)
+        for _ in range(40):
+            batch = player.ask(25)
+            told = []
+            for d in batch:
+                told.append((d.id, rewards[d.arm, counts[d.arm]]))
+                counts[d.arm] += 1
+            if order == "backwards":
+                told.reverse()
+            if order == "shuffled":
+                rng.shuffle(told)
+            for id, reward in told:
+                player.tell(int(id), reward)
+        states.append(player.state())
+    assert states[0] == states[1] == states[2]
+
+
+def test_asking_ahead_goes_round_the_active_arms():
+    player = uli.SuccessiveElimination(0.1).start(["a", "b", "c"])
+    assert [d.arm for d in player.ask(7)] == ["a", "b", "c", "a", "b", "c", "a"]
+    assert [d.id for d in player.ask(2)] == [8, 9]
+
+
+def test_late_rewards_of_removed_arms_are_recorded_and_not_used():
+    player = uli.SuccessiveElimination(0.5).start(2)
+    ahead = player.ask(400)
+    for d in ahead:
+        player.tell(d.id, 1.0 - d.arm)
+    assert player.active == (0,)
+    settled = player.certificate().round - 1
+    assert settled < 400  # later plays of arm 1 and nothing else are left out
+    used = uli.SuccessiveElimination(0.5).start(2)
+    while len(used.active) == 2:
+        d = used.ask()
+        used.tell(d.id, 1.0 - d.arm)
+    assert used._state.eliminated.tolist() == player._state.eliminated.tolist()
+
+
+def test_a_phase_waits_for_its_whole_quota_and_keeps_the_survivors_surplus():
+    learner = uli.PhasedElimination(0.3)
+    player = learner.start(2)
+    m1, m2 = learner.quotas(2, 1000)[:2]
+    quota = player.ask(2 * m1)
+    assert [d.arm for d in quota] == [0] * m1 + [1] * m1
+    surplus = player.ask(10)  # the quota is asked for; waiting goes round
+    assert [d.arm for d in surplus] == [0, 1] * 5
+    for d in quota[1:] + surplus:
+        player.tell(d.id, 0.5)
+    assert player.phase == 1
+    player.tell(quota[0].id, 0.5)
+    assert player.phase == 2
+    rest = player.ask(2 * m2 - 10)
+    assert [d.arm for d in rest] == [0] * (m2 - 5) + [1] * (m2 - 5)
+    for d in rest:
+        player.tell(d.id, 0.5)
+    assert player.phase == 3
+
+
+def test_optimistic_counts_include_what_is_asked_for():
+    player = uli.UCB(0.1).start(3)
+    arms = [d.arm for d in player.ask(30)]
+    assert [arms.count(a) for a in range(3)] == [10, 10, 10]  # no reward yet: nothing to prefer
+
+
+def test_telling_twice():
+    player = uli.UCB(0.1).start(2)
+    d = player.ask()
+    player.tell(d.id, 0.5)
+    before = player.state()
+    player.tell(d.id, 0.5)
+    with pytest.raises(ConflictingRewardError) as caught:
+        player.tell(d.id, 0.6)
+    assert caught.value.argument == "reward"
+    assert player.state() == before
+
+
+@pytest.mark.parametrize("reward", [1.5, -0.1, math.nan, math.inf, "x", None])
+def test_rewards_outside_the_range_change_nothing(reward):
+    player = uli.SuccessiveElimination(0.1).start(2)
+    d = player.ask()
+    before = player.state()
+    with pytest.raises(RewardRangeError) as caught:
+        player.tell(d.id, reward)
+    assert caught.value.argument == "reward"
+    assert player.state() == before
+
+
+@pytest.mark.parametrize("id", [0, 2, -1, "a", None, 1.5])
+def test_unknown_decisions_change_nothing(id):
+    player = uli.SuccessiveElimination(0.1).start(2)
+    player.ask()
+    before = player.state()
+    with pytest.raises(UnknownDecisionError) as caught:
+        player.tell(id, 0.5)
+    assert caught.value.argument == "id"
+    assert player.state() == before
+
+
+def test_ranges_are_mapped_to_the_unit_scale():
+    rewards = table(1000)
+    unit = uli.SuccessiveElimination(0.3).start(3)
+    wide = uli.SuccessiveElimination(0.3).start(3, low=-10.0, high=30.0)
+    assert drive(unit, rewards, 800) == drive(wide, 40.0 * rewards - 10.0, 800)
+    for a in range(3):
+        expected = [40.0 * x - 10.0 for x in unit.intervals()[a]]
+        assert wide.intervals()[a] == pytest.approx(expected)
+    assert wide.certificate().bound == pytest.approx(40.0 * unit.certificate().bound)
+
+
+def test_certificates_hold_and_shrink():
+    for learner in LEARNERS[:2]:
+        player, counts = learner.start(["x", "y", "z"]), np.zeros(3, int)
+        rewards, bounds = table(6000, seed=9), []
+        for _ in range(6000):
+            d = player.ask()
+            a = "xyz".index(d.arm)
+            player.tell(d.id, rewards[a, counts[a]])
+            counts[a] += 1
+            c = player.certificate()
+            worst = max(MEANS.max() - MEANS["xyz".index(arm)] for arm in c.active)
+            assert worst <= c.bound <= c.envelope
+            assert (c.delta, c.proved) == (0.3, True)
+            bounds.append(c.envelope)
+        assert c.round == 6001
+        assert (np.diff(bounds) < 0).all()
+        assert player.recommend() == "x"
+        low, high = player.intervals()["x"]
+        assert 0.0 <= low < 0.8 < high <= 1.0
+
+
+def test_certificates_speak_of_settled_rewards_only():
+    player = uli.SuccessiveElimination(0.1).start(2)
+    before = player.certificate()
+    player.ask(1000)
+    assert player.certificate() == before
+    assert before.round == 1
+
+
+def test_unbounded_rewards_are_certified_by_their_intervals():
+    player = uli.SuccessiveElimination(0.1, R=1.0).start(2, low=-math.inf, high=math.inf)
+    rng = np.random.default_rng(1)
+    assert player.certificate().bound == math.inf
+    for _ in range(2000):
+        d = player.ask()
+        player.tell(d.id, rng.normal([0.2, 0.0][d.arm], 1.0))
+    c = player.certificate()
+    assert 0.2 <= c.bound < 1.0
+    assert c.envelope == math.inf
+    assert uli.restore(json.loads(json.dumps(player.state()))).certificate() == c
+
+
+def test_optimistic_players_have_no_certificate():
+    player = uli.LilUCB(0.1).start(2)
+    with pytest.raises(NoGuaranteeError):
+        player.certificate()
+    with pytest.raises(UliError, match="recommend"):
+        player.recommend()
+    assert player.intervals() == {0: (0.0, 1.0), 1: (0.0, 1.0)}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda s: s.pop("arms"),
+        lambda s: s.update(schema=99),
+        lambda s: s["learner"].update(type="os.system"),
+        lambda s: s["learner"].update(delta=2.0),
+        lambda s: s["arms"].append(0),
+        lambda s: s["rewards"].__setitem__(0, 7.0),
+        lambda s: s["rewards"].__setitem__(0, None),
+        lambda s: s["state"].update(n=[1]),
+        lambda s: s["state"].update(n=["a", "b", "c"]),
+        lambda s: s.update(settled=10**6),
+        lambda s: s.update(labels=[]),
+    ],
+)
+def test_damaged_states_are_refused(damage):
+    player = uli.SuccessiveElimination(0.3).start(3)
+    drive(player, table(100), 20)
+    state = json.loads(json.dumps(player.state()))
+    damage(state)
+    with pytest.raises(StateError):
+        uli.restore(state)
+
+
+def test_states_that_are_no_mapping_are_refused():
+    for state in (None, [], "state"):
+        with pytest.raises(StateError):
+            uli.restore(state)

@@ -1,0 +1,114 @@
+"""Progress, interruption, the command line and the kernel cache."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+import uli_fast as uli
+from uli_fast.cli import main
+
+
+def test_progress_reaches_one():
+    seen = []
+    uli.simulate(
+        uli.SuccessiveElimination(),
+        uli.BernoulliBandit([0.5, 0.4]),
+        10**5,
+        5,
+        seed=0,
+        progress=seen.append,
+    )
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
+
+
+def test_a_bar_can_be_shown(capsys):
+    uli.simulate(uli.UCB(), uli.BernoulliBandit([0.5, 0.4]), 1000, 2, seed=0, progress=True)
+    assert "simulating" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_stops_a_long_run(n_jobs):
+    code = (
+        "import uli_fast as uli\n"
+        "problem = uli.BernoulliBandit([.5, .5])\n"
+        "uli.simulate(uli.UCB(), problem, 1000, 2, seed=0, engine='rounds')\n"
+        "print('ready', flush=True)\n"
+        f"uli.simulate(uli.UCB(), problem, 10**15, 2, seed=0, engine='rounds', n_jobs={n_jobs})\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline().strip() == "ready"
+    time.sleep(1.0)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=30)
+    assert "KeyboardInterrupt" in errors
+    assert child.returncode != 0
+
+
+def test_an_error_in_a_thread_comes_out():
+    table = uli.TableBandit([[1.0] * 50, [0.0] * 50])
+    with pytest.raises(uli.errors.RewardsExhaustedError):
+        uli.simulate(uli.SuccessiveElimination(0.1), table, 10**5, 4, seed=0, n_jobs=2)
+
+
+def test_demo(tmp_path):
+    done = CliRunner().invoke(
+        main,
+        ["demo", "--horizon", "10000000", "--replications", "4", "--out", str(tmp_path / "out")],
+    )
+    assert done.exit_code == 0, done.output
+    assert "SuccessiveElimination" in done.output
+    assert (tmp_path / "out" / "gap.png").stat().st_size > 10_000
+
+
+def test_datasets_and_doctor():
+    listing = CliRunner().invoke(main, ["datasets"])
+    assert listing.exit_code == 0
+    assert "isis2" in listing.output
+    doctor = CliRunner().invoke(main, ["doctor"])
+    assert doctor.exit_code == 0
+    assert "numba" in doctor.output
+
+
+RUN = (
+    "import uli_fast as uli; "
+    "print(uli.simulate(uli.PhasedElimination(), uli.BernoulliBandit([.5, .4]), 1000, seed=0)"
+    ".final_plays.tolist())"
+)
+
+
+def run_with_cache(folder):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    return subprocess.run(
+        [sys.executable, "-W", "default", "-c", RUN],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+
+
+def test_an_empty_cache_file_is_purged(tmp_path):
+    first = run_with_cache(tmp_path)
+    assert first.returncode == 0, first.stderr
+    kept = list(tmp_path.rglob("*.nbi"))
+    assert kept
+    for entry in kept:
+        entry.write_bytes(b"")
+    again = run_with_cache(tmp_path)
+    assert (again.returncode, again.stdout) == (0, first.stdout), again.stderr
+
+
+def test_an_unusable_cache_folder_is_one_warning(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    done = run_with_cache(blocked)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("CacheWarning") == 1

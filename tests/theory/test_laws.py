@@ -1,0 +1,70 @@
+"""Skipping has the law of playing round by round: Kolmogorov-Smirnov over thousands of seeds."""
+
+import numpy as np
+import pytest
+from scipy.stats import ks_2samp
+
+import uli_fast as uli
+
+CASES = {
+    "SE bernoulli": (uli.SuccessiveElimination(0.1), uli.BernoulliBandit([0.9, 0.6, 0.5]), 4000),
+    "SE gaussian": (
+        uli.SuccessiveElimination(0.1, R=0.3),
+        uli.GaussianBandit([0.3, 0.1, -0.2], sigma=0.3),
+        6000,
+    ),
+    "PE bernoulli": (uli.PhasedElimination(0.9), uli.BernoulliBandit([0.6, 0.5, 0.42]), 20_000),
+    "PE gaussian": (
+        uli.PhasedElimination(0.9),
+        uli.GaussianBandit([0.6, 0.5, 0.4], sigma=0.5),
+        20_000,
+    ),
+    "UCB bernoulli": (uli.UCB(0.1), uli.BernoulliBandit([0.7, 0.5, 0.4]), 8000),
+    "UCB gaussian": (uli.UCB(0.1), uli.GaussianBandit([0.2, 0.0, -0.3], sigma=0.5), 8000),
+    "LilUCB bernoulli": (uli.LilUCB(0.1), uli.BernoulliBandit([0.7, 0.5, 0.4]), 8000),
+    "LilUCB gaussian": (uli.LilUCB(0.1), uli.GaussianBandit([0.2, 0.0, -0.3], sigma=0.5), 8000),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_skipping_has_the_law_of_rounds(case):
+    learner, problem, T = CASES[case]
+    skip = uli.simulate(learner, problem, T, 3000, seed=21, engine="skip", rounds=[T // 3, T])
+    play = uli.simulate(learner, problem, T, 3000, seed=22, engine="rounds", rounds=[T // 3, T])
+    pvalues = []
+    for a in range(3):
+        for name in ("last_play", "eliminated_at", "final_plays"):
+            one, two = getattr(skip, name)[:, a], getattr(play, name)[:, a]
+            pvalues.append(ks_2samp(one, two, method="asymp").pvalue)
+        pvalues.append(ks_2samp(skip.plays[:, 0, a], play.plays[:, 0, a], method="asymp").pvalue)
+    assert min(pvalues) > 0.001 / len(pvalues)
+    exact = not isinstance(problem, uli.GaussianBandit) or isinstance(
+        learner, uli.PhasedElimination
+    )
+    assert skip.tv_bound == 0.0 if exact else 0.0 < skip.tv_bound < 1e-10
+    assert play.tv_bound == 0.0
+
+
+def test_gaussian_blocks_are_certified_over_long_horizons():
+    problem = uli.GaussianBandit([0.5, 0.45], sigma=0.5)
+    for learner in (uli.SuccessiveElimination(0.1), uli.UCB(0.1), uli.LilUCB(0.1)):
+        runs = uli.simulate(learner, problem, 10**10, seed=3)
+        assert 0.0 < runs.tv_bound < 1e-9
+        assert runs.final_plays.sum() == 10**10
+
+
+def test_large_binomial_draws_are_split_without_bias():
+    # 3e13 pulls per draw: mean and variance of the sum, from the kernel's own draws.
+    import numba
+
+    from uli_fast.kernels._rewards import LARGEST_DRAW, BernoulliLaw, total_after
+
+    @numba.njit
+    def draw(law, k):
+        return total_after(law, 0, 0, k, 0)
+
+    law = BernoulliLaw(np.array([0.3]), np.random.default_rng(4))
+    k = 3 * LARGEST_DRAW + 7
+    z = np.array([(draw(law, k) - 0.3 * k) / np.sqrt(0.21 * k) for _ in range(2000)])
+    assert abs(z.mean()) < 4 / np.sqrt(2000)
+    assert abs(z.var() - 1.0) < 0.15

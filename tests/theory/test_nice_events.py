@@ -1,0 +1,99 @@
+"""The nice events fail exactly as often as they should, and within delta."""
+
+import math
+
+import pytest
+from scipy.stats import binom
+
+import uli_fast as uli
+from tests.theory.exact import pe_failure, pe_rounds, se_failure
+
+
+def failures(learner, problem, T, replications, engine="auto", seed=5):
+    runs = uli.simulate(
+        learner, problem, T, replications, seed, engine=engine, rounds=[T], keep_plays=False
+    )
+    return int((~runs.event_held).sum())
+
+
+def assert_matches(count, runs, rate):
+    """Two-sided: the count lies within the central 99.9 % of its exact law."""
+    low, high = binom.ppf([0.0005, 0.9995], runs, rate)
+    assert low <= count <= high, f"{count} failures, expected {rate * runs:.1f} ({low}..{high})"
+
+
+def test_successive_elimination_fails_as_often_as_computed():
+    # K = 2, delta .3, means .5, 2,000 pulls: about 9 failures in 200,000 runs.
+    runs, T = 200_000, 2000
+    count = failures(
+        uli.SuccessiveElimination(0.3), uli.BernoulliBandit([0.5, 0.5]), T, runs, "rounds"
+    )
+    assert_matches(count, runs, se_failure(2, 0.5, 0.3, T // 2))
+
+
+@pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
+@pytest.mark.parametrize("R", [0.25, 0.35])
+def test_successive_elimination_with_narrow_widths_fails_as_often_as_computed(R):
+    # A smaller R makes failures frequent, so that a wrong width cannot hide.
+    runs, T = 20_000, 2000
+    learner = uli.SuccessiveElimination(0.3, R=R)
+    count = failures(learner, uli.BernoulliBandit([0.5, 0.5]), T, runs, "rounds")
+    assert_matches(count, runs, se_failure(2, 0.5, 0.3, T // 2, R))
+
+
+@pytest.mark.parametrize(("delta", "mean"), [(0.3, 0.5), (0.9, 0.5), (0.9, 0.3)])
+def test_phased_elimination_fails_as_often_as_computed(delta, mean):
+    runs, phases = 60_000, 4
+    T = pe_rounds(2, delta, phases)
+    problem = uli.BernoulliBandit([mean, mean])
+    count = failures(uli.PhasedElimination(delta), problem, T, runs)
+    assert_matches(count, runs, pe_failure(2, mean, delta, phases))
+
+
+CELLS = {
+    "ties": [0.7, 0.7, 0.5, 0.5],
+    "ten arms": [0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1],
+    "all equal": [0.5] * 5,
+}
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("learner", [uli.SuccessiveElimination, uli.PhasedElimination])
+@pytest.mark.parametrize("delta", [0.05, 0.3])
+def test_failures_stay_within_delta(cell, learner, delta):
+    runs = uli.simulate(
+        learner(delta), uli.BernoulliBandit(CELLS[cell]), 10**7, 2000, seed=6, rounds=[10**7]
+    )
+    allowed = binom.ppf(0.999, 2000, delta)
+    assert (~runs.event_held).sum() <= allowed
+    assert (~runs.holds).sum() <= allowed
+    assert runs.coverage().failures == (~runs.holds).sum()
+    # On the event the best arm stays and the bound holds at every round.
+    best = runs.gaps == 0.0
+    assert (runs.eliminated_at[runs.event_held][:, best] == 0).all()
+    assert runs.holds[runs.event_held].all()
+
+
+def test_phase_bound_holds_on_the_event():
+    runs = uli.simulate(
+        uli.PhasedElimination(0.3), uli.BernoulliBandit([0.8, 0.6, 0.5, 0.1]), 10**6, 300, seed=7
+    )
+    for held, phases in zip(runs.event_held, runs.phases, strict=True):
+        for phase in phases:
+            if held:
+                assert runs.gaps[phase.active].max() <= 4.0 * 2.0**-phase.number
+
+
+def test_successive_elimination_counts_stay_below_the_paper_s():
+    # On the event N_a <= T_a = min{s: gap >= 5 wd(s)}.
+    delta, K = 0.1, 3
+    runs = uli.simulate(
+        uli.SuccessiveElimination(delta), uli.BernoulliBandit([0.9, 0.6, 0.3]), 10**5, 500, seed=8
+    )
+
+    def wd(s):
+        return math.sqrt(math.log(4 * K * s * s / delta) / (2 * s))
+
+    for a in (1, 2):
+        limit = next(s for s in range(1, 10**5) if runs.gaps[a] >= 5 * wd(s))
+        assert (runs.final_plays[runs.event_held, a] <= limit).all()
