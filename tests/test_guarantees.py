@@ -107,7 +107,7 @@ def test_optimistic_learners_have_no_guarantee(learner):
 
 
 def test_no_guarantee_outside_the_proved_range():
-    with pytest.raises(NoGuaranteeError, match="R = 0.5"):
+    with pytest.raises(NoGuaranteeError, match=r"R = 0\.5"):
         uli.SuccessiveElimination().guarantee(uli.GaussianBandit([0, 1], sigma=1.0))
     with pytest.raises(NoGuaranteeError, match="exceed 2"):
         uli.PhasedElimination(R=1.0).guarantee(uli.GaussianBandit([0, 3], sigma=1.0))

@@ -1,3 +1,4 @@
+import itertools
 import json
 import math
 
@@ -65,7 +66,7 @@ def test_phases_rebuild_the_run():
         assert phases[-1].last_round == 50_000
         played = sum(np.where(p.active, p.quota, 0) for p in phases[:-1])
         assert (played <= runs.final_plays[r]).all()
-        for before, after in zip(phases, phases[1:], strict=False):
+        for before, after in itertools.pairwise(phases):
             assert after.first_round == before.last_round + 1
             assert (after.active <= before.active).all()
             gone = before.active & ~after.active

@@ -69,7 +69,8 @@ class _Bar:
                 TaskProgressColumn(),
                 TimeRemainingColumn(),
             )
-            self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
+            console = Console(stderr=True)
+            self._bar = RichProgress(*columns, console=console, transient=console.is_terminal)
             self._task = self._bar.add_task("", total=1.0)
             self._bar.start()
         if isinstance(self._bar, RichProgress):

@@ -16,8 +16,8 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--horizon", default=10**10, show_default=True, help="Rounds (patients).")
-@click.option("--replications", default=100, show_default=True, help="Independent runs.")
+@click.option("--horizon", default=10**8, show_default=True, help="Rounds (patients).")
+@click.option("--replications", default=20, show_default=True, help="Independent runs.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--delta", default=0.05, show_default=True, help="Probability of failure allowed.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("uli-demo"), show_default=True)

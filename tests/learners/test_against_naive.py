@@ -83,3 +83,12 @@ def test_skipping_really_skips():
         runs = uli.simulate(learner(0.1), uli.BernoulliBandit([0.6, 0.4]), 10**12, seed=0)
         assert runs.engine == "skip"
         assert runs.final_plays.sum() == 10**12
+
+
+def test_an_arm_exactly_the_slack_behind_stays():
+    # Gap 1/2 equals the first phase's slack 2^-1: only a larger one is dropped there.
+    learner = uli.PhasedElimination(0.1)
+    m1, m2 = learner.quotas(2, 1000)[:2]
+    for engine in ("rounds", "skip"):
+        runs = uli.simulate(learner, uli.DeterministicBandit([1.0, 0.5]), 1000, engine=engine)
+        assert runs.eliminated_at.tolist() == [[0, 2 * (m1 + m2)]]

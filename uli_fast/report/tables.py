@@ -25,23 +25,24 @@ def reference(runs: Sequence[Runs]) -> Guarantee | None:
 
 def runs_table(runs: Sequence[Runs], names: Sequence[str] | None = None) -> Table:
     """Return one line per Runs."""
+    from rich import box
     from rich.table import Table
 
     first = runs[0]
     against = reference(runs)
     title = f"{first.problem}\n{first.horizon:.6g} rounds, {first.replications} replications"
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True)
     table.add_column("learner", no_wrap=True)
     headers = (
-        "regret at T",
-        "last bad round",
-        "worst gap, last decade",
-        "runs beyond F",
-        "max gap/F",
+        "regret",
+        "last bad",
+        "late gap",
+        "beyond F",
+        "gap/F",
         "rounds/s",
     )
     for header in headers:
-        table.add_column(header, justify="right")
+        table.add_column(header, justify="right", no_wrap=True)
     for name, r in zip(names or [x.learner for x in runs], runs, strict=True):
         table.add_row(name, *_cells(r, against))
     table.caption = _caption(runs, against)
@@ -56,16 +57,20 @@ def _cells(r: Runs, against: Guarantee | None) -> list[str]:
     late = metrics.gap_from(r.last_play, r.gaps, decade).max()
     ratio, mark = r.worst_ratio, ""
     if np.isnan(ratio).any() and against is not None:
-        ratio, mark = r.worst_ratio_against(against), " *"
+        ratio, mark = r.worst_ratio_against(against), "*"
     failures = "no F" if np.isnan(ratio).any() else f"{(ratio > 1).sum()}/{ratio.size}{mark}"
     return [
-        f"{np.median(r.regret[:, -1]):.4g}",
-        f"{np.median(r.last_mistake()):.4g}",
-        f"{late:.4g}",
+        _short(float(np.median(r.regret[:, -1]))),
+        _short(float(np.median(r.last_mistake()))),
+        f"{late:.2g}",
         failures,
         f"{ratio.max():.3g}{mark}",
         _speed(r),
     ]
+
+
+def _short(x: float) -> str:
+    return f"{x:.0f}" if x < 99_999 else f"{x:.1e}"
 
 
 def _speed(r: Runs) -> str:
@@ -73,7 +78,11 @@ def _speed(r: Runs) -> str:
 
 
 def _caption(runs: Sequence[Runs], against: Guarantee | None) -> str:
-    lines = ["regret and last bad round (the last with a gap above 0): medians over runs"]
+    lines = [
+        "regret at the horizon and last round with a gap above 0: medians over runs",
+        "late gap: the largest played in the last nine tenths of the rounds",
+        "beyond F: runs with a gap above F at some round; gap/F: the largest over all",
+    ]
     if against is not None and any(r.guarantee is None for r in runs):
         lines.append(f"* no F of its own; held against F of {against.formula}")
     deltas = sorted({r.guarantee.delta for r in runs if r.guarantee is not None})

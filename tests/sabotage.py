@@ -1,0 +1,200 @@
+"""Break the package on purpose and show which test notices: ``make sabotage``.
+
+Each sabotage is applied to a copy, with a kernel cache of its own; the named
+test must fail there. It must also pass on the untouched copy, run first.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+NAIVE = "tests/learners/test_against_naive.py"
+EVENTS = "tests/theory/test_nice_events.py"
+SE = "uli_fast/kernels/successive_elimination.py"
+PE = "uli_fast/kernels/phased_elimination.py"
+
+
+class Sabotage(NamedTuple):
+    what: str
+    file: str
+    old: str
+    new: str
+    test: str
+
+
+SABOTAGES = (
+    Sabotage(
+        "SE width x 0.8",
+        SE,
+        "return float(R * np.sqrt(",
+        "return float(0.8 * R * np.sqrt(",
+        f"{EVENTS}::test_successive_elimination_fails_as_often_as_computed",
+    ),
+    Sabotage(
+        "SE width without its log s",
+        SE,
+        "+ 2.0 * np.log(float(n))",
+        "",
+        f"{EVENTS}::test_successive_elimination_with_narrow_widths_fails_as_often_as_computed",
+    ),
+    Sabotage(
+        "SE tests the first sweep",
+        SE,
+        "if t > state.n.shape[0]:",
+        "if t >= 1:",
+        f"{NAIVE}::test_rounds_equals_naive_on_the_same_draws[successive_elimination]",
+    ),
+    Sabotage(
+        "SE skips a fifth too far",
+        SE,
+        "int(2.0 * (n - 1) * wd",
+        "int(2.4 * (n - 1) * wd",
+        f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[successive_elimination]",
+    ),
+    Sabotage(
+        "SE block does not count a pull",
+        SE,
+        "n = state.n[a] + k",
+        "n = state.n[a] + k - 1",
+        f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[successive_elimination]",
+    ),
+    Sabotage(
+        "SE block ends its last plays a round early",
+        SE,
+        "t + (turns - 1) * m + i + 1",
+        "t + (turns - 1) * m + i",
+        "tests/learners/test_same_path.py::TestSamePath::test_longer_horizon",
+    ),
+    Sabotage(
+        "PE quota halved",
+        PE,
+        "2.0 ** (2 * phase + 3)",
+        "2.0 ** (2 * phase + 2)",
+        f"{EVENTS}::test_phased_elimination_fails_as_often_as_computed",
+    ),
+    Sabotage(
+        "PE drops an arm exactly 2^-l behind (>= for >)",
+        PE,
+        "/ m > slack",
+        "/ m >= slack",
+        f"{NAIVE}::test_an_arm_exactly_the_slack_behind_stays",
+    ),
+    Sabotage(
+        "PE keeps rewards of earlier phases",
+        PE,
+        "start.total[a] = state.total[a]",
+        "start.total[a] = 0",
+        f"{NAIVE}::test_rounds_equals_naive_on_the_same_draws[phased_elimination]",
+    ),
+    Sabotage(
+        "UCB ties go to the largest index (>= for >)",
+        "uli_fast/kernels/_optimism.py",
+        "if value[a] > best:",
+        "if value[a] >= best:",
+        f"{NAIVE}::test_rounds_equals_naive_on_the_same_draws[ucb]",
+    ),
+    Sabotage(
+        "UCB bonus without log t",
+        "uli_fast/kernels/ucb.py",
+        "+ 2.0 * np.log(float(t))",
+        "",
+        f"{NAIVE}::test_rounds_equals_naive_on_the_same_draws[ucb]",
+    ),
+    Sabotage(
+        "lil'UCB bonus without log log",
+        "uli_fast/kernels/lil_ucb.py",
+        "np.log(np.log(max(n, np.e))) + level",
+        "level",
+        "tests/test_horizons.py::test_lil_ucb_plays_the_worse_arm_at_the_predicted_round",
+    ),
+    Sabotage(
+        "optimistic blocks forget that the leader may lose",
+        "uli_fast/kernels/_rewards.py",
+        "return float(total / (n + k))",
+        "return float(total / n)",
+        f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[lil_ucb]",
+    ),
+    Sabotage(
+        "deterministic rewards accumulated",
+        "uli_fast/kernels/_rewards.py",
+        "return (n + k) * law.mu[a]",
+        "return total + k * law.mu[a]",
+        f"{NAIVE}::test_rounds_equals_naive_on_the_same_draws",
+    ),
+    Sabotage(
+        "a replication's stream depends on the seed alone",
+        "uli_fast/simulate.py",
+        "spawn_key=(replication,)",
+        "spawn_key=(0,)",
+        "tests/learners/test_same_path.py::test_replications_differ",
+    ),
+    Sabotage(
+        "F of SE with 13 for 14",
+        "uli_fast/guarantees.py",
+        "np.sqrt(14.0 * p",
+        "np.sqrt(13.0 * p",
+        "tests/test_guarantees.py::test_bounds_are_the_paper_s",
+    ),
+    Sabotage(
+        "a live phase closes on the first arrivals",
+        "uli_fast/players/_base.py",
+        "            if reward is None:\n                return",
+        "            if reward is None:\n                self._settled += 1\n                continue",
+        "tests/players/test_players.py::test_a_phase_waits_for_its_whole_quota_and_keeps_the_survivors_surplus",
+    ),
+)
+
+
+def red(folder: Path, test: str) -> bool:
+    """Run one test in a copy; say whether it failed (an error elsewhere is not a catch)."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / ".cache")}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", test],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{test}: pytest could not run\n{done.stdout}\n{done.stderr}")
+    return done.returncode == 1
+
+
+def copy(folder: Path) -> None:
+    for name in ("uli_fast", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+
+
+def main() -> int:
+    caught = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        clean = Path(temporary) / "clean"
+        copy(clean)
+        for test in sorted({s.test for s in SABOTAGES}):
+            if red(clean, test):
+                raise SystemExit(f"{test} fails on the untouched package")
+        for i, s in enumerate(SABOTAGES):
+            folder = Path(temporary) / str(i)
+            copy(folder)
+            path = folder / s.file
+            text = path.read_text(encoding="utf-8")
+            if text.count(s.old) < 1:
+                raise SystemExit(f"{s.what}: {s.old!r} is not in {s.file}")
+            path.write_text(text.replace(s.old, s.new), encoding="utf-8")
+            noticed = red(folder, s.test)
+            caught += noticed
+            print(f"{'caught' if noticed else 'MISSED':7} {s.what:50} {s.test}", flush=True)
+            shutil.rmtree(folder)
+    print(f"{caught} of {len(SABOTAGES)} caught")
+    return int(caught < len(SABOTAGES))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
