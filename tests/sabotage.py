@@ -144,7 +144,7 @@ SABOTAGES = (
         "a live phase closes on the first arrivals",
         "uli_fast/players/_base.py",
         "            if reward is None:\n                return",
-        "            if reward is None:\n                self._settled += 1\n                continue",
+        "            if reward is None:\n                self._settled += 1; continue",
         "tests/players/test_players.py::test_a_phase_waits_for_its_whole_quota_and_keeps_the_survivors_surplus",
     ),
 )

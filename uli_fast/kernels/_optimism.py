@@ -16,7 +16,14 @@ import numpy as np
 from uli_fast._typing import F64, I64
 from uli_fast.kernels._arms import ROUND, ArmState, Record, next_stop, note, note_run, play_out
 from uli_fast.kernels._jit import kernel, step
-from uli_fast.kernels._rewards import BLOCK_FAILURE, Law, is_gaussian, mean_floor, total_after
+from uli_fast.kernels._rewards import (
+    BLOCK_FAILURE,
+    Law,
+    is_gaussian,
+    mean_floor,
+    play_block,
+    total_after,
+)
 
 # Blocks start at this many pulls of the leader and are worth at least this many rounds.
 FIRST_BLOCK, SHORTEST_BLOCK = 32, 8
@@ -122,9 +129,9 @@ def restore_indices(rule: Any, state: ArmState) -> Indices:
 
 
 @step
-def pull(rule: Any, law: Law, state: ArmState, indices: Indices, a: int, k: int) -> None:
-    """Play arm a in the next k rounds."""
-    state.total[a] = total_after(law, a, state.n[a], k, state.total[a])
+def credit(rule: Any, state: ArmState, indices: Indices, a: int, k: int, total: Any) -> None:
+    """Take in k plays of arm a, which bring its sum to ``total``."""
+    state.total[a] = total
     state.n[a] += k
     state.clock[ROUND] += k
     update(rule, state, indices, a)
@@ -143,7 +150,7 @@ def play_first(
     """Play each arm once (rounds 1..K)."""
     while state.clock[ROUND] < min(T, state.n.shape[0]):
         a = state.clock[ROUND]
-        pull(rule, law, state, indices, a, 1)
+        credit(rule, state, indices, a, 1, total_after(law, a, 0, 1, state.total[a]))
         state.last[a] = a + 1
         note(record, state.n, a + 1)
 
@@ -176,18 +183,17 @@ def play_rounds(rule: Any, law: Law, state: ArmState, record: Record, T: int, bu
         refresh(rule, indices, t + 1)
         A = leader(indices.value)
         k = min(longest, next_stop(record) - t)
+        n = state.n[A]
         if k > 1:
-            n = state.n[A]
             bonus = radius(rule, confidence(rule, t + 1), float(n + k))
             rival = best_rival(rule, indices, A, t + k)
             rival += margin(rival)
-            state.n[A], state.total[A] = stretch(law, n, state.total[A], A, k, bonus, rival)
-            played = state.n[A] - n
-            state.clock[ROUND] = t + played
-            update(rule, state, indices, A)
+            after, total = stretch(law, n, state.total[A], A, k, bonus, rival)
+            played = after - n
         else:
-            pull(rule, law, state, indices, A, 1)
+            total = total_after(law, A, n, 1, state.total[A])
             played = 1
+        credit(rule, state, indices, A, played, total)
         longest = min(2 * longest, LONGEST_STRETCH) if played == k else max(played, 1)
         budget -= played
         state.last[A] = t + played
@@ -244,8 +250,9 @@ def play_skipping(
             k = 1
         elif is_gaussian(law):
             state.tv[0] += BLOCK_FAILURE
+        k, total = play_block(law, A, state.n[A], k, state.total[A])
         if t + k >= next_stop(record):
             note_run(record, state.n, A, t, k)
-        pull(rule, law, state, indices, A, k)
+        credit(rule, state, indices, A, k, total)
         state.last[A] = min(t + k, T)
     return bool(state.clock[ROUND] >= T)

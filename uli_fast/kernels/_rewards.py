@@ -6,6 +6,9 @@ than an increment so that deterministic rewards stay n * mean (accumulated
 rounding moves the last play of lil'UCB by hundreds of rounds) and a table's
 total is its prefix sum, the same to the bit however the pulls are grouped.
 
+``play_block(law, a, n, k, total)`` does the same for a block that is safe for most
+rewards only: it gives the plays made, k or (seldom) 1, and the sum after them.
+
 Rewards are on the unit scale: a problem has mapped [low, high] to [0, 1].
 """
 
@@ -16,13 +19,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uli_fast._typing import F64
-from uli_fast.kernels._jit import by_type
+from uli_fast._typing import F64, I64
+from uli_fast.kernels._jit import by_type, kernel
 
 DETERMINISTIC, TABLE, BETA, GAUSSIAN = 0, 1, 2, 3
 
 # Generator.binomial is validated to 1e15 trials; larger draws are split here.
 LARGEST_DRAW = 10**13
+
+# Blocks of Bernoulli rewards are refused about once in 1e9.
+SPARE = 6.0
 
 # A block of Gaussian rewards is certified by a maximal inequality that fails
 # with this probability per arm and block; log(2 / FAILURE) enters its radius.
@@ -35,6 +41,8 @@ class BernoulliLaw(NamedTuple):
 
     mu: F64  # (K,) success probabilities
     rng: np.random.Generator
+    spare: float  # standard deviations by which a block's failures may exceed their mean
+    urn: I64  # (2, K) pulls and successes of a refused block, revealed one by one
 
 
 class RealLaw(NamedTuple):
@@ -84,6 +92,43 @@ def _real(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
     return total
 
 
+def play_block(law: Law, a: int, n: int, k: int, total: Any) -> Any:
+    """Return the plays made, k at the most, and the reward sum after them (compiled only)."""
+    raise TypeError("play_block is called from compiled kernels only")
+
+
+@by_type(play_block)
+def _play_block(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., Any]:
+    if law.instance_class is BernoulliLaw:
+        return _bernoulli_block
+    return lambda law, a, n, k, total: (k, total_after(law, a, n, k, total))
+
+
+def _bernoulli_block(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
+    """Draw the sum of k rewards; a sum with too many failures is revealed one by one.
+
+    Given their sum the rewards are a random arrangement, so revealing them as draws
+    without replacement is exact in law; no sum is ever thrown away.
+    """
+    pulls, wins = law.urn[0], law.urn[1]
+    if pulls[a] == 0:
+        successes = total_after(law, a, n, k, 0)
+        if k - successes <= allowed_failures(law.mu[a], law.spare, k):
+            return k, total + successes
+        pulls[a], wins[a] = k, successes
+    won = np.int64(law.rng.random() * pulls[a] < wins[a])
+    pulls[a] -= 1
+    wins[a] -= won
+    return 1, total + won
+
+
+@kernel
+def allowed_failures(p: float, spare: float, k: int) -> int:
+    """Return the failures that a block of k rewards with mean p may hold."""
+    expected = (1.0 - p) * k
+    return min(k, int(expected + spare * np.sqrt(p * expected + 1.0)))
+
+
 def is_gaussian(law: Law) -> bool:
     """Say whether rewards are unbounded, so that blocks need a certificate."""
     raise TypeError("is_gaussian is called from compiled kernels only")
@@ -117,7 +162,8 @@ def mean_floor(law: Law, a: int, n: int, k: int, total: Any) -> float:
 @by_type(mean_floor)
 def _mean_floor(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., float]:
     if law.instance_class is BernoulliLaw:
-        return lambda law, a, n, k, total: total / (n + k)
+        # lowest when all failures that play_block lets pass come first
+        return lambda law, a, n, k, total: total / (n + allowed_failures(law.mu[a], law.spare, k))
     return _real_mean_floor
 
 

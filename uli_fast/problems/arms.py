@@ -103,9 +103,10 @@ class BernoulliBandit(ArmBandit):
 
     def law(self, rng: np.random.Generator) -> Law:
         """Return the rewards as kernels draw them."""
-        from uli_fast.kernels._rewards import BernoulliLaw
+        from uli_fast.kernels._rewards import SPARE, BernoulliLaw
 
-        return BernoulliLaw(np.ascontiguousarray(self.unit_means), rng)
+        urn = np.zeros((2, self.n_arms), np.int64)
+        return BernoulliLaw(np.ascontiguousarray(self.unit_means), rng, SPARE, urn)
 
 
 class DeterministicBandit(ArmBandit):
