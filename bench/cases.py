@@ -55,7 +55,7 @@ def ours(learner: ArmLearner, means: Any, horizon: int, engine: str) -> Case:
     def prepare(seed: int) -> Run:
         plays = np.zeros((rounds.size, problem.n_arms), np.int64)
         record = Record(rounds, plays, np.zeros(1, np.int64))
-        law = problem.law(generator(SEED, seed))
+        law = problem.law(generator(SEED, seed), engine)
 
         def run() -> Any:
             replication = learner.begin(problem, law, record, engine, horizon)

@@ -52,8 +52,8 @@ SABOTAGES = (
     Sabotage(
         "SE skips a fifth too far",
         SE,
-        "int(2.0 * (n - 1) * wd",
-        "int(2.4 * (n - 1) * wd",
+        "return 2.0 * (n - 1) * wd",
+        "return 2.4 * (n - 1) * wd",
         f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[successive_elimination]",
     ),
     Sabotage(
@@ -68,7 +68,7 @@ SABOTAGES = (
         SE,
         "t + (turns - 1) * m + i + 1",
         "t + (turns - 1) * m + i",
-        "tests/learners/test_same_path.py::TestSamePath::test_longer_horizon",
+        f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[successive_elimination]",
     ),
     Sabotage(
         "PE quota halved",
@@ -118,6 +118,20 @@ SABOTAGES = (
         "return float(total / (n + k))",
         "return float(total / n)",
         f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[lil_ucb]",
+    ),
+    Sabotage(
+        "refused Bernoulli blocks are thrown away",
+        "uli_fast/kernels/_rewards.py",
+        "law.urn[0, a], law.urn[1, a] = k, successes",
+        "law.urn[0, a], law.urn[1, a] = 0, 0",
+        "tests/theory/test_laws.py::test_refused_blocks_keep_the_law",
+    ),
+    Sabotage(
+        "SE accepts every block that it has drawn",
+        SE,
+        "if min(most, k - least) <= room:",
+        "if True:",
+        "tests/theory/test_laws.py::test_refused_blocks_keep_the_law",
     ),
     Sabotage(
         "deterministic rewards accumulated",

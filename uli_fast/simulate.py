@@ -216,7 +216,7 @@ class _Batch:
         stops = asked if asked[-1] == self.T else np.append(asked, self.T)
         counts = np.zeros((stops.size, self.problem.n_arms), np.int64)
         record = Record(stops, counts, np.zeros(1, np.int64))
-        law = self.problem.law(generator(self.seed, r))
+        law = self.problem.law(generator(self.seed, r), self.engine)
         run = self.learner.begin(self.problem, law, record, self.engine, self.T)
         done = False
         while not done and not stop.is_set():

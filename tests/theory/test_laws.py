@@ -26,23 +26,48 @@ CASES = {
 }
 
 
+def pvalues_of(one, two):
+    """Compare last plays, eliminations and counts arm by arm."""
+    pairs = [
+        (getattr(one, name)[:, a], getattr(two, name)[:, a])
+        for a in range(3)
+        for name in ("last_play", "eliminated_at", "final_plays")
+    ]
+    pairs += [(one.plays[:, 0, a], two.plays[:, 0, a]) for a in range(3)]
+    return [ks_2samp(x, y, method="asymp").pvalue for x, y in pairs]
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_skipping_has_the_law_of_rounds(case):
     learner, problem, T = CASES[case]
     skip = uli.simulate(learner, problem, T, 3000, seed=21, engine="skip", rounds=[T // 3, T])
     play = uli.simulate(learner, problem, T, 3000, seed=22, engine="rounds", rounds=[T // 3, T])
-    pvalues = []
-    for a in range(3):
-        for name in ("last_play", "eliminated_at", "final_plays"):
-            one, two = getattr(skip, name)[:, a], getattr(play, name)[:, a]
-            pvalues.append(ks_2samp(one, two, method="asymp").pvalue)
-        pvalues.append(ks_2samp(skip.plays[:, 0, a], play.plays[:, 0, a], method="asymp").pvalue)
+    pvalues = pvalues_of(skip, play)
     assert min(pvalues) > 0.001 / len(pvalues)
     exact = not isinstance(problem, uli.GaussianBandit) or isinstance(
         learner, uli.PhasedElimination
     )
     assert skip.tv_bound == 0.0 if exact else 0.0 < skip.tv_bound < 1e-10
     assert play.tv_bound == 0.0
+
+
+@pytest.mark.parametrize("caution", [0.0, 0.1])
+@pytest.mark.parametrize("learner", [uli.SuccessiveElimination(0.1), uli.UCB(0.1), uli.LilUCB(0.1)])
+def test_refused_blocks_keep_the_law(learner, caution, monkeypatch):
+    # Without caution about every second block is refused and revealed one by one.
+    problem, T = uli.BernoulliBandit([0.6, 0.5, 0.45]), 20_000
+    usual = uli.simulate(learner, problem, T, 100, seed=23, engine="skip")
+    careful = uli.BernoulliBandit.law
+
+    def careless(self, rng, engine="rounds"):
+        law = careful(self, rng, engine)
+        return law._replace(caution=caution) if engine == "skip" else law
+
+    monkeypatch.setattr(uli.BernoulliBandit, "law", careless)
+    skip = uli.simulate(learner, problem, T, 2000, seed=23, engine="skip", rounds=[T // 3, T])
+    play = uli.simulate(learner, problem, T, 2000, seed=24, engine="rounds", rounds=[T // 3, T])
+    assert min(pvalues_of(skip, play)) > 0.0001
+    assert (skip.final_plays[:100] != usual.final_plays).any(axis=1).mean() > 0.9
 
 
 def test_gaussian_blocks_are_certified_over_long_horizons():

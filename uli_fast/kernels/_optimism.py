@@ -22,13 +22,15 @@ from uli_fast.kernels._rewards import (
     is_gaussian,
     mean_floor,
     play_block,
-    total_after,
+    play_one,
 )
 
 # Blocks start at this many pulls of the leader and are worth at least this many rounds.
 FIRST_BLOCK, SHORTEST_BLOCK = 32, 8
 # While one arm leads, up to this many rounds are played on one pair of bounds.
 LONGEST_STRETCH = 1024
+# Where no block is safe, so many rounds are played before the next attempt.
+SINGLE_ROUNDS = 64
 
 
 class Indices(NamedTuple):
@@ -150,7 +152,7 @@ def play_first(
     """Play each arm once (rounds 1..K)."""
     while state.clock[ROUND] < min(T, state.n.shape[0]):
         a = state.clock[ROUND]
-        credit(rule, state, indices, a, 1, total_after(law, a, 0, 1, state.total[a]))
+        credit(rule, state, indices, a, 1, play_one(law, a, 0, state.total[a]))
         state.last[a] = a + 1
         note(record, state.n, a + 1)
 
@@ -165,11 +167,40 @@ def stretch(law: Law, n: int, total: Any, a: int, k: int, bonus: float, rival: f
     """
     need = rival - bonus
     for _ in range(k):
-        total = total_after(law, a, n, 1, total)
+        total = play_one(law, a, n, total)
         n += 1
         if total <= need * n:
             break
     return n, total
+
+
+@step
+def play_singly(
+    rule: Any, law: Law, state: ArmState, indices: Indices, record: Record, k: int
+) -> None:
+    """Play k single rounds."""
+    end = state.clock[ROUND] + k
+    longest = 1
+    while state.clock[ROUND] < end:
+        t = state.clock[ROUND]
+        refresh(rule, indices, t + 1)
+        A = leader(indices.value)
+        n = state.n[A]
+        window = min(longest, next_stop(record) - t, end - t)
+        if window > 1:
+            bonus = radius(rule, confidence(rule, t + 1), float(n + window))
+            rival = best_rival(rule, indices, A, t + window)
+            rival += margin(rival)
+            after, total = stretch(law, n, state.total[A], A, window, bonus, rival)
+            played = after - n
+        else:
+            total = play_one(law, A, n, state.total[A])
+            played = 1
+        credit(rule, state, indices, A, played, total)
+        longest = min(2 * longest, LONGEST_STRETCH) if played == window else max(played, 1)
+        state.last[A] = t + played
+        if t + played == next_stop(record):
+            note(record, state.n, t + played)
 
 
 @kernel
@@ -177,28 +208,7 @@ def play_rounds(rule: Any, law: Law, state: ArmState, record: Record, T: int, bu
     """Play single rounds until T or until the budget is spent; say whether T is reached."""
     indices = restore_indices(rule, state)
     play_first(rule, law, state, indices, record, T)
-    longest = 1
-    while budget > 0 and state.clock[ROUND] < T:
-        t = state.clock[ROUND]
-        refresh(rule, indices, t + 1)
-        A = leader(indices.value)
-        k = min(longest, next_stop(record) - t)
-        n = state.n[A]
-        if k > 1:
-            bonus = radius(rule, confidence(rule, t + 1), float(n + k))
-            rival = best_rival(rule, indices, A, t + k)
-            rival += margin(rival)
-            after, total = stretch(law, n, state.total[A], A, k, bonus, rival)
-            played = after - n
-        else:
-            total = total_after(law, A, n, 1, state.total[A])
-            played = 1
-        credit(rule, state, indices, A, played, total)
-        longest = min(2 * longest, LONGEST_STRETCH) if played == k else max(played, 1)
-        budget -= played
-        state.last[A] = t + played
-        if t + played == next_stop(record):
-            note(record, state.n, t + played)
+    play_singly(rule, law, state, indices, record, min(budget, T - state.clock[ROUND]))
     return bool(state.clock[ROUND] == T)
 
 
@@ -217,9 +227,12 @@ def safe_plays(rule: Any, law: Law, state: ArmState, indices: Indices, A: int) -
         if a != A and value[a] > second:
             second = value[a]
     mean, bonus = indices.mean[A], value[A] - indices.mean[A]
-    slope = max(mean - mean_floor(law, A, n, n, total), 0.0)  # of the mean, over n plays
-    guess = 0.95 * (value[A] - second) / (2.0 * slope + 0.5 * bonus)
-    k = int(n * min(guess, 2.0))
+    share = 2.0  # of n plays
+    for k in (n, int(n * share)):  # the floor falls by mean - mean_floor over k plays
+        if k >= SHORTEST_BLOCK:
+            fall = max(mean - mean_floor(law, A, n, k, total), 0.0) * (n + k) / k
+            share = min(share, 0.95 * (value[A] - second) / (fall + 0.5 * bonus))
+    k = int(n * share)
     level = confidence(rule, t + 1)
     while k >= SHORTEST_BLOCK:
         floor = mean_floor(law, A, n, k, total) + radius(rule, level, float(n + k))
@@ -245,10 +258,11 @@ def play_skipping(
         t = state.clock[ROUND]
         refresh(rule, indices, t + 1)
         A = leader(indices.value)
-        k = safe_plays(rule, law, state, indices, A) if state.n[A] >= FIRST_BLOCK else 1
+        k = safe_plays(rule, law, state, indices, A) if state.n[A] >= FIRST_BLOCK else 0
         if k < SHORTEST_BLOCK:
-            k = 1
-        elif is_gaussian(law):
+            play_singly(rule, law, state, indices, record, min(SINGLE_ROUNDS, T - t))
+            continue
+        if is_gaussian(law):
             state.tv[0] += BLOCK_FAILURE
         k, total = play_block(law, A, state.n[A], k, state.total[A])
         if t + k >= next_stop(record):

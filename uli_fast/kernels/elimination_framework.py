@@ -7,7 +7,7 @@ from typing import Any
 from uli_fast._typing import B1, I64
 from uli_fast.kernels._arms import ROUND, ArmState, Record, least_played, note
 from uli_fast.kernels._jit import kernel, transient_kernel
-from uli_fast.kernels._rewards import Law, total_after
+from uli_fast.kernels._rewards import Law, play_one
 
 GOING, DONE, EMPTY = 0, 1, 2
 
@@ -29,7 +29,7 @@ def play_arm(law: Law, state: ArmState, record: Record) -> int:
     """Play the least played active arm and return it."""
     t = state.clock[ROUND] + 1
     a = least_played(state.n, state.active)
-    state.total[a] = total_after(law, a, state.n[a], 1, state.total[a])
+    state.total[a] = play_one(law, a, state.n[a], state.total[a])
     state.n[a] += 1
     state.last[a] = state.clock[ROUND] = t
     note(record, state.n, t)

@@ -13,7 +13,7 @@ import numpy as np
 from uli_fast._typing import I64, Total
 from uli_fast.kernels._arms import PHASE, ROUND, ArmState, Record, next_stop, note, note_run
 from uli_fast.kernels._jit import kernel
-from uli_fast.kernels._rewards import Law, total_after
+from uli_fast.kernels._rewards import Law, play_one, total_after
 
 
 class PhaseStart(NamedTuple):
@@ -89,7 +89,7 @@ def play_rounds(
         k = min(left, next_stop(record) - t, budget)
         n, total = state.n[a], state.total[a]
         for _ in range(k):
-            total = total_after(law, a, n, 1, total)
+            total = play_one(law, a, n, total)
             n += 1
         state.n[a], state.total[a] = n, total
         state.last[a] = state.clock[ROUND] = t + k

@@ -6,7 +6,8 @@ upper confidence bound lies below another's lower one.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +23,17 @@ from uli_fast.kernels._arms import (
     note_sweeps,
     play_out,
 )
-from uli_fast.kernels._jit import kernel, step
-from uli_fast.kernels._rewards import BLOCK_FAILURE, Law, is_gaussian, swing, total_after
+from uli_fast.kernels._jit import by_type, kernel, step
+from uli_fast.kernels._rewards import (
+    BLOCK_FAILURE,
+    BernoulliBlocks,
+    Law,
+    is_gaussian,
+    likely_excess,
+    play_one,
+    swing,
+    total_after,
+)
 
 # Blocks start at this many pulls per arm and are worth at least this many sweeps.
 FIRST_BLOCK, SHORTEST_BLOCK = 32, 4
@@ -34,6 +44,7 @@ class Bounds(NamedTuple):
 
     lower: F64  # (K,)
     upper: F64  # (K,)
+    width: F64  # (2,) a count and its width: the arms of a sweep share it
 
 
 @kernel
@@ -45,8 +56,10 @@ def width(n: int, K: int, delta: float, R: float) -> float:
 @step
 def bound(state: ArmState, bounds: Bounds, a: int, delta: float, R: float) -> None:
     """Update the confidence bounds of arm a from its count and sum."""
-    wd = width(state.n[a], state.n.shape[0], delta, R)
-    mean = state.total[a] / state.n[a]
+    n, known = state.n[a], bounds.width
+    if known[0] != n:
+        known[0], known[1] = n, width(n, state.n.shape[0], delta, R)
+    mean, wd = state.total[a] / n, known[1]
     bounds.lower[a] = mean - wd
     bounds.upper[a] = mean + wd
 
@@ -84,7 +97,7 @@ def play_singly(law: Law, state: ArmState, bounds: Bounds, k: int, delta: float,
     """Play k rounds: the least played survivor, its reward, the elimination step."""
     for _ in range(k):
         a = least_played(state.n, state.active)
-        total = total_after(law, a, state.n[a], 1, state.total[a])
+        total = play_one(law, a, state.n[a], state.total[a])
         absorb(state, bounds, a, total, delta, R)
         if not bounds.lower[a] <= law.mu[a] <= bounds.upper[a]:
             state.broken[0] = True
@@ -94,7 +107,7 @@ def play_singly(law: Law, state: ArmState, bounds: Bounds, k: int, delta: float,
 def restore_bounds(state: ArmState, delta: float, R: float) -> Bounds:
     """Recompute the bounds of all arms played so far."""
     K = state.n.shape[0]
-    bounds = Bounds(np.full(K, -np.inf), np.full(K, np.inf))
+    bounds = Bounds(np.full(K, -np.inf), np.full(K, np.inf), np.zeros(2))
     for a in range(K):
         if state.n[a] > 0:
             bound(state, bounds, a, delta, R)
@@ -116,23 +129,94 @@ def play_rounds(
 
 
 @step
-def safe_sweeps(state: ArmState, n: int, delta: float, R: float) -> int:
-    """Return how many further sweeps surely eliminate nobody, all counts being n.
+def room_to_spread(state: ArmState, n: int, delta: float, R: float) -> float:
+    """Return by how much the spread of the sums may surely grow, all counts being n.
 
-    Equal counts N eliminate only if S_j - S_a > 2 N wd(N), which grows with N.
-    With rewards in [0, 1] the spread of the sums grows by at most 1 a sweep; in
-    mid-sweep one arm is a pull ahead, which costs 1 for its reward, 1 for its
-    longer denominator and 2 wd for the other width. The last terms cover the
-    rounding of the test as it is played round by round.
+    Equal counts N eliminate only if S_j - S_a > 2 N wd(N), which grows with N. In
+    mid-sweep one arm is a pull ahead, which costs 1 for its reward, 1 for its longer
+    denominator and 2 wd for the other width. The last terms cover the rounding of
+    the test as it is played round by round.
     """
-    K = state.n.shape[0]
     high, low = -np.inf, np.inf
-    for a in range(K):
+    for a in range(state.n.shape[0]):
         if state.active[a]:
             high = max(high, float(state.total[a]))
             low = min(low, float(state.total[a]))
-    wd = width(n, K, delta, R)
-    return int(2.0 * (n - 1) * wd - 2.0 - (high - low) - (1.0 + 1e-15 * n))
+    wd = width(n, state.n.shape[0], delta, R)
+    return 2.0 * (n - 1) * wd - 2.0 - (high - low) - (1.0 + 1e-15 * n)
+
+
+def plan_sweeps(law: Law, state: ArmState, room: float) -> int:
+    """Return the sweeps to draw at once while the spread may grow by ``room``."""
+    raise TypeError("plan_sweeps is called from compiled kernels only")
+
+
+def draw_sweeps(law: Law, state: ArmState, k: int, room: float) -> bool:
+    """Draw k sweeps ahead where needed; say whether they surely eliminate nobody."""
+    raise TypeError("draw_sweeps is called from compiled kernels only")
+
+
+def sum_after(law: Law, state: ArmState, a: int, k: int) -> Any:
+    """Return the sum of arm a after the k sweeps that draw_sweeps let pass."""
+    raise TypeError("sum_after is called from compiled kernels only")
+
+
+@by_type(plan_sweeps)
+def _plan_sweeps(law: Any, state: Any, room: Any) -> Callable[..., int]:
+    # With rewards in [0, 1] the spread grows by at most 1 a sweep.
+    return _plan_bernoulli if law.instance_class is BernoulliBlocks else lambda law, s, r: int(r)
+
+
+@by_type(draw_sweeps)
+def _draw_sweeps(law: Any, state: Any, k: Any, room: Any) -> Callable[..., bool]:
+    return _draw_bernoulli if law.instance_class is BernoulliBlocks else lambda law, s, k, r: True
+
+
+@by_type(sum_after)
+def _sum_after(law: Any, state: Any, a: Any, k: Any) -> Callable[..., Any]:
+    if law.instance_class is BernoulliBlocks:
+        return _sum_bernoulli
+    return lambda law, state, a, k: total_after(law, a, state.n[a], k, state.total[a])
+
+
+def _plan_bernoulli(law: Any, state: Any, room: Any) -> int:
+    """Plan for the growth that _draw_bernoulli is going to see, nearly always."""
+    p, q = 0.0, 0.0  # largest chances of a success and of a failure
+    for a in range(state.n.shape[0]):
+        if state.active[a]:
+            if law.urn[0, a] > 0 or room < SHORTEST_BLOCK:
+                return 0
+            p, q = max(p, law.mu[a]), max(q, 1.0 - law.mu[a])
+    rate = min(p, q)
+    longest = int(min(room / max(rate, 1e-3), state.n.max()))
+    excess = likely_excess(rate * (1.0 - rate) * longest, longest, law.caution)
+    return max(int(room), int(longest - excess / max(rate, 1e-3)))
+
+
+def _draw_bernoulli(law: Any, state: Any, k: Any, room: Any) -> bool:
+    """Draw each arm's successes; refused sweeps stay in the urn, revealed one by one.
+
+    With s successes in k pulls an arm gains at most min(i, s) in i of them and at
+    least i - (k - s): a spread grows by at most min(largest s, k - smallest s).
+    """
+    pulls, wins = law.urn[0], law.urn[1]
+    most, least = 0, k
+    for a in range(state.n.shape[0]):
+        if state.active[a]:
+            wins[a] = total_after(law, a, state.n[a], k, 0)
+            most, least = max(most, wins[a]), min(least, wins[a])
+    if min(most, k - least) <= room:
+        return True
+    for a in range(state.n.shape[0]):
+        if state.active[a]:
+            pulls[a] = k
+    return False
+
+
+def _sum_bernoulli(law: Any, state: Any, a: Any, k: Any) -> Any:
+    wins = law.urn[1, a]
+    law.urn[1, a] = 0
+    return state.total[a] + wins
 
 
 @step
@@ -168,7 +252,7 @@ def sweep_block(
     for a in range(state.n.shape[0]):
         if state.active[a]:
             n = state.n[a] + k
-            total = total_after(law, a, n - k, k, state.total[a])
+            total = sum_after(law, state, a, k)
             state.n[a], state.total[a] = n, total
             bounds.lower[a], bounds.upper[a] = total / n - wd, total / n + wd
             turns = min(k, (T - t + m - 1 - i) // m)  # those within the horizon
@@ -198,21 +282,22 @@ def play_skipping(
         if first == final:
             play_out(state, record, first, T)
             break
-        k = 0
+        k, room = 0, np.inf
         if n[first] == n[final] and n[first] >= FIRST_BLOCK:  # between two sweeps
             if is_gaussian(law):
                 k = certified_sweeps(law, state, n[first], delta, R)
             else:
-                k = safe_sweeps(state, n[first], delta, R)
-        if k >= SHORTEST_BLOCK:
-            m = count_active(active)
-            if state.clock[ROUND] + k * m >= next_stop(record):
-                note_sweeps(record, n, active, state.clock[ROUND], k, m)
-            wd = width(n[first] + k, n.shape[0], delta, R)
-            sweep_block(law, state, bounds, wd, k, m, T)
-            if is_gaussian(law):
-                state.tv[0] += m * BLOCK_FAILURE
-        else:
+                room = room_to_spread(state, n[first], delta, R)
+                k = plan_sweeps(law, state, room)
+        if k < SHORTEST_BLOCK or not draw_sweeps(law, state, k, room):
             play_singly(law, state, bounds, 1, delta, R)
             note(record, state.n, state.clock[ROUND])
+            continue
+        m = count_active(active)
+        if state.clock[ROUND] + k * m >= next_stop(record):
+            note_sweeps(record, n, active, state.clock[ROUND], k, m)
+        wd = width(n[first] + k, n.shape[0], delta, R)
+        sweep_block(law, state, bounds, wd, k, m, T)
+        if is_gaussian(law):
+            state.tv[0] += m * BLOCK_FAILURE
     return bool(state.clock[ROUND] >= T)

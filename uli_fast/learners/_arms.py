@@ -89,10 +89,9 @@ class ArmLearner:
 
 def new_state(law: Law) -> ArmState:
     """Allocate the state of a K-armed run."""
-    from uli_fast.kernels._rewards import BernoulliLaw
+    from uli_fast.kernels._rewards import RealLaw
 
-    exact = isinstance(law, BernoulliLaw)
-    return empty_state(law.mu.size, np.int64 if exact else np.float64)
+    return empty_state(law.mu.size, np.float64 if isinstance(law, RealLaw) else np.int64)
 
 
 def empty_state(K: int, total: type[np.int64] | type[np.float64] = np.float64) -> ArmState:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from uli_fast._typing import F64
 from uli_fast.players._base import Player
@@ -16,10 +13,10 @@ class SuccessivePlayer(Player):
     """Asks for the survivors in turn; drops an arm when the settled rewards rule it out."""
 
     def __init__(self, learner: Any, names: tuple[str, ...], low: float, high: float) -> None:
-        from uli_fast.kernels.successive_elimination import Bounds
+        from uli_fast.kernels.successive_elimination import restore_bounds
 
         super().__init__(learner, names, low, high)
-        self._bounds = Bounds(np.full(len(names), -math.inf), np.full(len(names), math.inf))
+        self._bounds = restore_bounds(self._state, learner.delta, learner.R)
 
     def _choose(self) -> int:
         from uli_fast.kernels._arms import least_played

@@ -64,8 +64,8 @@ class ArmBandit:
         """What is known of the gaps on the learner's scale: at most 1 where bounded."""
         return 1.0 if self.low is not None else float(self.gaps.max())
 
-    def law(self, rng: np.random.Generator) -> Law:
-        """Return the rewards as kernels draw them."""
+    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+        """Return the rewards as the kernels of an engine draw them."""
         raise TypeError(f"{type(self).__name__} has no reward law")
 
     def check_supply(self, pulls: I64) -> None:
@@ -101,12 +101,14 @@ class BernoulliBandit(ArmBandit):
     ) -> None:
         super().__init__(*_bounded("means", means, low, high, names))
 
-    def law(self, rng: np.random.Generator) -> Law:
-        """Return the rewards as kernels draw them."""
-        from uli_fast.kernels._rewards import SPARE, BernoulliLaw
+    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+        """Return the rewards as the kernels of an engine draw them."""
+        from uli_fast.kernels._rewards import BernoulliBlocks, BernoulliLaw
 
-        urn = np.zeros((2, self.n_arms), np.int64)
-        return BernoulliLaw(np.ascontiguousarray(self.unit_means), rng, SPARE, urn)
+        p = np.ascontiguousarray(self.unit_means)
+        if engine == "rounds":
+            return BernoulliLaw(p, rng)
+        return BernoulliBlocks(p, rng, 1.0, np.zeros((2, self.n_arms), np.int64))
 
 
 class DeterministicBandit(ArmBandit):
@@ -126,8 +128,8 @@ class DeterministicBandit(ArmBandit):
         """No noise."""
         return 0.0
 
-    def law(self, rng: np.random.Generator) -> Law:
-        """Return the rewards as kernels draw them."""
+    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+        """Return the rewards as the kernels of an engine draw them."""
         from uli_fast.kernels._rewards import DETERMINISTIC
 
         return self._real_law(DETERMINISTIC, rng)
@@ -154,8 +156,8 @@ class BetaBandit(ArmBandit):
         means = low + (high - low) * self.alpha / (self.alpha + self.beta)
         super().__init__(means, names, low, high)
 
-    def law(self, rng: np.random.Generator) -> Law:
-        """Return the rewards as kernels draw them."""
+    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+        """Return the rewards as the kernels of an engine draw them."""
         from uli_fast.kernels._rewards import BETA
 
         return self._real_law(BETA, rng, scale=np.stack([self.alpha, self.beta]))
@@ -178,8 +180,8 @@ class GaussianBandit(ArmBandit):
         """The standard deviation."""
         return self.sigma
 
-    def law(self, rng: np.random.Generator) -> Law:
-        """Return the rewards as kernels draw them."""
+    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+        """Return the rewards as the kernels of an engine draw them."""
         from uli_fast.kernels._rewards import GAUSSIAN
 
         return self._real_law(GAUSSIAN, rng, scale=np.full((2, self.n_arms), self.sigma))
@@ -214,8 +216,8 @@ class TableBandit(ArmBandit):
         self._prefix = np.zeros((self.n_arms, self.columns + 1))
         np.cumsum((table - low) / (high - low), axis=1, out=self._prefix[:, 1:])
 
-    def law(self, rng: np.random.Generator) -> Law:
-        """Return the rewards as kernels draw them."""
+    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+        """Return the rewards as the kernels of an engine draw them."""
         from uli_fast.kernels._rewards import TABLE
 
         return self._real_law(TABLE, rng, prefix=self._prefix)
