@@ -45,8 +45,8 @@ SABOTAGES = (
     Sabotage(
         "SE tests the first sweep",
         SE,
-        "if t > state.n.shape[0]:",
-        "if t >= 1:",
+        "if best > lowest and state.clock[ROUND] > K:",
+        "if best > lowest:",
         f"{NAIVE}::test_rounds_equals_naive_on_the_same_draws[successive_elimination]",
     ),
     Sabotage(

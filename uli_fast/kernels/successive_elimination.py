@@ -65,42 +65,69 @@ def bound(state: ArmState, bounds: Bounds, a: int, delta: float, R: float) -> No
 
 
 @step
-def eliminate(active: B1, bounds: Bounds, eliminated: I64, t: int) -> None:
-    """Drop every arm whose upper bound lies below the best lower bound (set B_t)."""
+def extremes(active: B1, bounds: Bounds) -> tuple[float, float]:
+    """Return the largest lower and the smallest upper bound of the survivors."""
     best, lowest = -np.inf, np.inf
     for a in range(active.shape[0]):
         if active[a]:
             best = max(best, bounds.lower[a])
             lowest = min(lowest, bounds.upper[a])
-    if best > lowest:
-        for a in range(active.shape[0]):
-            if active[a] and best > bounds.upper[a]:
-                active[a] = False
-                eliminated[a] = t
+    return best, lowest
 
 
 @step
-def absorb(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, R: float) -> None:
+def eliminate(active: B1, bounds: Bounds, eliminated: I64, t: int) -> None:
+    """Drop every arm whose upper bound lies below the best lower bound (set B_t)."""
+    best, _ = extremes(active, bounds)
+    for a in range(active.shape[0]):
+        if active[a] and best > bounds.upper[a]:
+            active[a] = False
+            eliminated[a] = t
+
+
+@step
+def take(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, R: float) -> None:
     """Take in one reward of arm a, which brings its sum to ``total``."""
-    t = state.clock[ROUND] + 1
-    state.clock[ROUND] = t
+    state.clock[ROUND] += 1
     state.n[a] += 1
     state.total[a] = total
-    state.last[a] = t
+    state.last[a] = state.clock[ROUND]
     bound(state, bounds, a, delta, R)
-    if t > state.n.shape[0]:  # the first sweep only initialises (rounds 1..K)
-        eliminate(state.active, bounds, state.eliminated, t)
+
+
+@kernel
+def absorb(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, R: float) -> None:
+    """Take in one reward of arm a and make the elimination step (the live step)."""
+    take(state, bounds, a, total, delta, R)
+    if state.clock[ROUND] > state.n.shape[0]:  # the first sweep only initialises
+        eliminate(state.active, bounds, state.eliminated, state.clock[ROUND])
 
 
 @kernel
 def play_singly(law: Law, state: ArmState, bounds: Bounds, k: int, delta: float, R: float) -> None:
-    """Play k rounds: the least played survivor, its reward, the elimination step."""
+    """Play k rounds: the least played survivor, its reward, the elimination step.
+
+    The least played survivors follow each other in index order, and somebody falls
+    only when the extreme bounds have crossed: neither needs a search each round.
+    """
+    active, lower, upper = state.active, bounds.lower, bounds.upper
+    K = active.shape[0]
+    a = least_played(state.n, active)
+    best, lowest = extremes(active, bounds)
     for _ in range(k):
-        a = least_played(state.n, state.active)
-        total = play_one(law, a, state.n[a], state.total[a])
-        absorb(state, bounds, a, total, delta, R)
-        if not bounds.lower[a] <= law.mu[a] <= bounds.upper[a]:
+        stale = lower[a] == best or upper[a] == lowest
+        take(state, bounds, a, play_one(law, a, state.n[a], state.total[a]), delta, R)
+        best, lowest = max(best, lower[a]), min(lowest, upper[a])
+        if stale:
+            best, lowest = extremes(active, bounds)
+        if not lower[a] <= law.mu[a] <= upper[a]:
             state.broken[0] = True
+        if best > lowest and state.clock[ROUND] > K:  # the first sweep only initialises
+            eliminate(active, bounds, state.eliminated, state.clock[ROUND])
+            best, lowest = extremes(active, bounds)
+        a = (a + 1) % K
+        while not active[a]:
+            a = (a + 1) % K
 
 
 @kernel
