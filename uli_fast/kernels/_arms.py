@@ -66,17 +66,19 @@ def note(record: Record, n: I64, t: int) -> None:
     """Record the counts n if round t is a chosen one."""
     at = record.at[0]
     if at < record.rounds.shape[0] and record.rounds[at] == t:
-        record.plays[at, :] = n
+        for a in range(n.shape[0]):
+            record.plays[at, a] = n[a]
         record.at[0] = at + 1
 
 
 @kernel
 def note_run(record: Record, n: I64, a: int, t: int, k: int) -> None:
     """Record the rounds t+1..t+k in which arm a is played k times; n is from before."""
-    at = record.at[0]
-    while at < record.rounds.shape[0] and record.rounds[at] <= t + k:
-        record.plays[at, :] = n
-        record.plays[at, a] += record.rounds[at] - t
+    rounds, plays, at = record.rounds, record.plays, record.at[0]
+    while at < rounds.shape[0] and rounds[at] <= t + k:
+        for b in range(n.shape[0]):
+            plays[at, b] = n[b]
+        plays[at, a] += rounds[at] - t
         at += 1
     record.at[0] = at
 
@@ -84,13 +86,14 @@ def note_run(record: Record, n: I64, a: int, t: int, k: int) -> None:
 @kernel
 def note_sweeps(record: Record, n: I64, active: B1, t: int, k: int, m: int) -> None:
     """Record k sweeps over the m active arms in index order; n is from before."""
-    at = record.at[0]
-    while at < record.rounds.shape[0] and record.rounds[at] <= t + k * m:
-        record.plays[at, :] = n
+    rounds, plays, at = record.rounds, record.plays, record.at[0]
+    while at < rounds.shape[0] and rounds[at] <= t + k * m:
+        whole, rest = divmod(rounds[at] - t, m)
         i = 0
         for a in range(n.shape[0]):
+            plays[at, a] = n[a]
             if active[a]:
-                record.plays[at, a] += (record.rounds[at] - t + m - 1 - i) // m
+                plays[at, a] += whole + (i < rest)
                 i += 1
         at += 1
     record.at[0] = at

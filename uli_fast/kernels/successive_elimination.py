@@ -173,54 +173,62 @@ def room_to_spread(state: ArmState, n: int, delta: float, R: float) -> float:
     return 2.0 * (n - 1) * wd - 2.0 - (high - low) - (1.0 + 1e-15 * n)
 
 
-def plan_sweeps(law: Law, state: ArmState, room: float) -> int:
+def plan_sweeps(law: Law, active: B1, n: int, room: float) -> int:
     """Return the sweeps to draw at once while the spread may grow by ``room``."""
     raise TypeError("plan_sweeps is called from compiled kernels only")
 
 
-def draw_sweeps(law: Law, state: ArmState, k: int, room: float) -> bool:
+def draw_sweeps(law: Law, active: B1, n: int, k: int, room: float) -> bool:
     """Draw k sweeps ahead where needed; say whether they surely eliminate nobody."""
     raise TypeError("draw_sweeps is called from compiled kernels only")
 
 
-def sum_after(law: Law, state: ArmState, a: int, k: int) -> Any:
+def sum_after(law: Law, a: int, n: int, k: int, total: Any) -> Any:
     """Return the sum of arm a after the k sweeps that draw_sweeps let pass."""
     raise TypeError("sum_after is called from compiled kernels only")
 
 
 @by_type(plan_sweeps)
-def _plan_sweeps(law: Any, state: Any, room: Any) -> Callable[..., int]:
+def _plan_sweeps(law: Any, active: Any, n: Any, room: Any) -> Callable[..., int]:
     # With rewards in [0, 1] the spread grows by at most 1 a sweep.
-    return _plan_bernoulli if law.instance_class is BernoulliBlocks else lambda law, s, r: int(r)
+    return _plan_bernoulli if law.instance_class is BernoulliBlocks else _plan_real
 
 
 @by_type(draw_sweeps)
-def _draw_sweeps(law: Any, state: Any, k: Any, room: Any) -> Callable[..., bool]:
-    return _draw_bernoulli if law.instance_class is BernoulliBlocks else lambda law, s, k, r: True
+def _draw_sweeps(law: Any, active: Any, n: Any, k: Any, room: Any) -> Callable[..., bool]:
+    return _draw_bernoulli if law.instance_class is BernoulliBlocks else _draw_real
 
 
 @by_type(sum_after)
-def _sum_after(law: Any, state: Any, a: Any, k: Any) -> Callable[..., Any]:
+def _sum_after(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., Any]:
     if law.instance_class is BernoulliBlocks:
         return _sum_bernoulli
-    return lambda law, state, a, k: total_after(law, a, state.n[a], k, state.total[a])
+    return lambda law, a, n, k, total: total_after(law, a, n, k, total)
 
 
-def _plan_bernoulli(law: Any, state: Any, room: Any) -> int:
+def _plan_real(law: Any, active: Any, n: Any, room: Any) -> int:
+    return int(room)
+
+
+def _draw_real(law: Any, active: Any, n: Any, k: Any, room: Any) -> bool:
+    return True
+
+
+def _plan_bernoulli(law: Any, active: Any, n: Any, room: Any) -> int:
     """Plan for the growth that _draw_bernoulli is going to see, nearly always."""
     p, q = 0.0, 0.0  # largest chances of a success and of a failure
-    for a in range(state.n.shape[0]):
-        if state.active[a]:
+    for a in range(active.shape[0]):
+        if active[a]:
             if law.urn[0, a] > 0 or room < SHORTEST_BLOCK:
                 return 0
             p, q = max(p, law.mu[a]), max(q, 1.0 - law.mu[a])
     rate = min(p, q)
-    longest = int(min(room / max(rate, 1e-3), state.n.max()))
+    longest = int(min(room / max(rate, 1e-3), n))
     excess = likely_excess(rate * (1.0 - rate) * longest, longest, law.caution)
     return max(int(room), int(longest - excess / max(rate, 1e-3)))
 
 
-def _draw_bernoulli(law: Any, state: Any, k: Any, room: Any) -> bool:
+def _draw_bernoulli(law: Any, active: Any, n: Any, k: Any, room: Any) -> bool:
     """Draw each arm's successes; refused sweeps stay in the urn, revealed one by one.
 
     With s successes in k pulls an arm gains at most min(i, s) in i of them and at
@@ -228,22 +236,22 @@ def _draw_bernoulli(law: Any, state: Any, k: Any, room: Any) -> bool:
     """
     pulls, wins = law.urn[0], law.urn[1]
     most, least = 0, k
-    for a in range(state.n.shape[0]):
-        if state.active[a]:
-            wins[a] = total_after(law, a, state.n[a], k, 0)
+    for a in range(active.shape[0]):
+        if active[a]:
+            wins[a] = total_after(law, a, n, k, 0)
             most, least = max(most, wins[a]), min(least, wins[a])
     if min(most, k - least) <= room:
         return True
-    for a in range(state.n.shape[0]):
-        if state.active[a]:
+    for a in range(active.shape[0]):
+        if active[a]:
             pulls[a] = k
     return False
 
 
-def _sum_bernoulli(law: Any, state: Any, a: Any, k: Any) -> Any:
+def _sum_bernoulli(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
     wins = law.urn[1, a]
     law.urn[1, a] = 0
-    return state.total[a] + wins
+    return total + wins
 
 
 @step
@@ -279,14 +287,16 @@ def sweep_block(
     for a in range(state.n.shape[0]):
         if state.active[a]:
             n = state.n[a] + k
-            total = sum_after(law, state, a, k)
+            total = sum_after(law, a, n - k, k, state.total[a])
             state.n[a], state.total[a] = n, total
             bounds.lower[a], bounds.upper[a] = total / n - wd, total / n + wd
-            turns = min(k, (T - t + m - 1 - i) // m)  # those within the horizon
+            turns = k
+            if t + k * m > T:  # those within the horizon
+                turns = (T - t + m - 1 - i) // m
+            elif not bounds.lower[a] <= law.mu[a] <= bounds.upper[a]:
+                state.broken[0] = True
             if turns > 0:
                 state.last[a] = t + (turns - 1) * m + i + 1
-            if t + k * m <= T and not bounds.lower[a] <= law.mu[a] <= bounds.upper[a]:
-                state.broken[0] = True
             i += 1
     state.clock[ROUND] = t + k * m
 
@@ -296,6 +306,9 @@ def play_skipping(
     law: Law, state: ArmState, record: Record, delta: float, R: float, T: int, budget: int
 ) -> bool:
     """Play blocks of sweeps where nobody can fall, single rounds elsewhere."""
+    first_rounds = min(T, FIRST_BLOCK * state.n.shape[0])
+    if state.clock[ROUND] < first_rounds:
+        play_rounds(law, state, record, delta, R, first_rounds, first_rounds)
     bounds = restore_bounds(state, delta, R)
     n, active = state.n, state.active
     while budget > 0 and state.clock[ROUND] < T:
@@ -315,8 +328,8 @@ def play_skipping(
                 k = certified_sweeps(law, state, n[first], delta, R)
             else:
                 room = room_to_spread(state, n[first], delta, R)
-                k = plan_sweeps(law, state, room)
-        if k < SHORTEST_BLOCK or not draw_sweeps(law, state, k, room):
+                k = plan_sweeps(law, active, n[first], room)
+        if k < SHORTEST_BLOCK or not draw_sweeps(law, active, n[first], k, room):
             play_singly(law, state, bounds, 1, delta, R)
             note(record, state.n, state.clock[ROUND])
             continue
