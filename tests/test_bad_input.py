@@ -34,6 +34,8 @@ CASES = {
     "delta NaN": (lambda: uli.UCB(math.nan), "delta"),
     "delta text": (lambda: uli.LilUCB("small"), "delta"),
     "R 0": (lambda: uli.SuccessiveElimination(0.1, R=0), "R"),
+    "R tiny": (lambda: uli.PhasedElimination(0.1, R=1e-300), "R"),
+    "R huge": (lambda: uli.PhasedElimination(0.1, R=1e300), "R"),
     "horizon 0": (lambda: uli.simulate(SE, ARMS, 0), "horizon"),
     "horizon negative": (lambda: uli.simulate(SE, ARMS, -5), "horizon"),
     "horizon 1.5": (lambda: uli.simulate(SE, ARMS, 1.5), "horizon"),
@@ -77,6 +79,16 @@ def test_skipping_needs_a_block_law():
     with pytest.raises(EngineError, match="BetaBandit"):
         uli.simulate(SE, uli.BetaBandit([1, 2], [2, 1]), 100, engine="skip")
     assert uli.simulate(SE, uli.BetaBandit([1, 2], [2, 1]), 100, seed=0).engine == "rounds"
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-300, 1.0 - 1e-16])
+@pytest.mark.parametrize("R", [1e-6, 0.5, 1e6])
+@pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
+def test_extreme_parameters_end(delta, R):
+    for learner in (uli.SuccessiveElimination, uli.PhasedElimination, uli.UCB, uli.LilUCB):
+        for engine in ("skip", "rounds"):
+            runs = uli.simulate(learner(delta, R), ARMS, 1000, seed=0, engine=engine)
+            assert runs.final_plays.sum() == 1000
 
 
 def test_whole_floats_are_whole():

@@ -48,6 +48,14 @@ def positive(name: str, value: Any) -> float:
     return result
 
 
+def subgaussian(name: str, value: Any) -> float:
+    """Return an R whose square keeps phase lengths within 64-bit counters."""
+    result = positive(name, value)
+    if not 1e-6 <= result <= 1e6:
+        raise ArgumentError(name, f"must lie in [1e-06, 1e+06], got {value!r}; rescale the rewards")
+    return result
+
+
 def whole(name: str, value: Any, least: int = 1) -> int:
     """Return a Python int of at least ``least``; 1e6 counts as whole, 1.5 does not."""
     try:

@@ -53,14 +53,14 @@ def describe_arms(about: Any, R: float) -> ArmsInfo:
 
 
 def _se_mab(t: F64, delta: float, p: Mapping[str, float]) -> F64:
-    log_term = math.log(4.0 * p["K"] / delta) + 2.0 * np.log(t)
+    log_term = math.log(4.0 * p["K"]) - math.log(delta) + 2.0 * np.log(t)
     if p["R"] == 0.5 and p["largest_gap"] <= 1.0:
         return np.sqrt(14.0 * p["K"] * log_term / t)
     return np.sqrt(p["K"] * (50.0 * p["R"] ** 2 * log_term + 2.0 * p["largest_gap"] ** 2) / t)
 
 
 def _pe_mab(t: F64, delta: float, p: Mapping[str, float]) -> F64:
-    log_term = math.log(4.0 * p["K"] / delta) + 2.0 * np.log(np.log2(t + 1.0))
+    log_term = math.log(4.0 * p["K"]) - math.log(delta) + 2.0 * np.log(np.log2(t + 1.0))
     return np.sqrt(1024.0 * p["R"] ** 2 * p["K"] * log_term / (3.0 * t))
 
 

@@ -26,8 +26,8 @@ class PhaseStart(NamedTuple):
 @kernel
 def quota(phase: int, K: int, delta: float, R: float) -> int:
     """Plays m_l of each survivor in phase l."""
-    log_term = np.log(4.0 * K / delta) + 2.0 * np.log(float(phase))
-    return int(np.ceil(R * R * 2.0 ** (2 * phase + 3) * log_term))
+    log_term = np.log(4.0 * K) - np.log(delta) + 2.0 * np.log(float(phase))
+    return max(1, int(np.ceil(R * R * 2.0 ** (2 * phase + 3) * log_term)))
 
 
 @kernel

@@ -49,8 +49,9 @@ class Bounds(NamedTuple):
 
 @kernel
 def width(n: int, K: int, delta: float, R: float) -> float:
-    """Confidence width wd(n) (Eq. width); the log is split because K n^2 overflows."""
-    return float(R * np.sqrt(2.0 * (np.log(4.0 * K / delta) + 2.0 * np.log(float(n))) / n))
+    """Confidence width wd(n) (Eq. width); the log is split because K n^2 / delta overflows."""
+    log_term = np.log(4.0 * K) - np.log(delta) + 2.0 * np.log(float(n))
+    return float(R * np.sqrt(2.0 * log_term / n))
 
 
 @step

@@ -84,7 +84,7 @@ class ArmLearner:
     def _check_parameters(self) -> None:
         """Normalise delta and R of a frozen dataclass."""
         object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
-        object.__setattr__(self, "R", _check.positive("R", self.R))
+        object.__setattr__(self, "R", _check.subgaussian("R", self.R))
 
 
 def new_state(law: Law) -> ArmState:

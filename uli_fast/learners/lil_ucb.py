@@ -38,4 +38,4 @@ class LilUCB(OptimisticLearner):
         """Return the bonus as kernels read it."""
         from uli_fast.kernels.lil_ucb import LilRule
 
-        return LilRule(math.log(6.0 / self.delta), 2.0 * self.R)
+        return LilRule(math.log(6.0) - math.log(self.delta), 2.0 * self.R)

@@ -47,7 +47,7 @@ class PhasedElimination(ArmLearner):
                 f"gaps up to {arms.largest_gap:g} exceed 2, the first phase's resolution; "
                 "rescale the rewards"
             )
-        if 32.0 * self.R**2 * math.log(4.0 * arms.K / self.delta) < 1.0:
+        if 32.0 * self.R**2 * (math.log(4.0 * arms.K) - math.log(self.delta)) < 1.0:
             raise NoGuaranteeError(f"R = {self.R:g} makes the first phase shorter than one play")
         parameters = {"K": arms.K, "R": self.R, "largest_gap": arms.largest_gap}
         return Guarantee("PE-MAB", self.delta, parameters, arms.scale)

@@ -38,4 +38,4 @@ class UCB(OptimisticLearner):
         """Return the bonus as kernels read it."""
         from uli_fast.kernels.ucb import UcbRule
 
-        return UcbRule(math.log(2.0 / self.delta), 2.0 * self.R)
+        return UcbRule(math.log(2.0) - math.log(self.delta), 2.0 * self.R)
