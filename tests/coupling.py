@@ -31,7 +31,7 @@ def random_table(rng, K, T):
     table = (draws < means[:, None]).astype(float)
     if rng.random() < 0.3:
         table = 0.5 * table + 0.5 * draws
-    return uli.TableBandit(table)
+    return uli.TableBandit(table, means=table.mean(axis=1))
 
 
 def totals(problem, seed, replication=0):

@@ -42,6 +42,7 @@ CASES = {
     "horizon NaN": (lambda: uli.simulate(SE, ARMS, math.nan), "horizon"),
     "horizon text": (lambda: uli.simulate(SE, ARMS, "10"), "horizon"),
     "horizon bool": (lambda: uli.simulate(SE, ARMS, True), "horizon"),
+    "horizon absurd": (lambda: uli.simulate(SE, ARMS, 10**400), "horizon"),
     "horizon beyond": (lambda: uli.simulate(SE, ARMS, 10**19), "horizon"),
     "replications 0": (lambda: uli.simulate(SE, ARMS, 10, 0), "replications"),
     "seed negative": (lambda: uli.simulate(SE, ARMS, 10, seed=-1), "seed"),
@@ -97,7 +98,7 @@ def test_whole_floats_are_whole():
 
 
 def test_a_table_that_runs_out():
-    table = uli.TableBandit([[1.0] * 50, [0.0] * 50])
+    table = uli.TableBandit([[1.0] * 50, [0.0] * 50], means=[1.0, 0.0])
     for engine in ("skip", "rounds"):
         with pytest.raises(uli.errors.RewardsExhaustedError, match="50 columns"):
             uli.simulate(SE, table, 1000, seed=0, engine=engine)

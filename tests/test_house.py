@@ -69,6 +69,7 @@ def test_only_runs_comparisons_and_the_command_line_report():
 def test_one_guess_finds_an_algorithm(stem):
     for folder in ("uli_fast/learners", "uli_fast/kernels", "tests/naive"):
         assert (ROOT / folder / f"{stem}.py").exists()
+    assert (ROOT / "tests/learners" / f"test_{stem}.py").exists()
 
 
 def test_importing_loads_nothing_heavy():

@@ -53,7 +53,7 @@ def test_ctrl_c_stops_a_long_run(n_jobs):
 
 
 def test_an_error_in_a_thread_comes_out():
-    table = uli.TableBandit([[1.0] * 50, [0.0] * 50])
+    table = uli.TableBandit([[1.0] * 50, [0.0] * 50], means=[1.0, 0.0])
     with pytest.raises(uli.errors.RewardsExhaustedError):
         uli.simulate(uli.SuccessiveElimination(0.1), table, 10**5, 4, seed=0, n_jobs=2)
 
@@ -66,6 +66,12 @@ def test_demo(tmp_path):
     assert done.exit_code == 0, done.output
     assert "SuccessiveElimination" in done.output
     assert (tmp_path / "out" / "gap.png").stat().st_size > 10_000
+
+
+def test_bad_options_are_messages():
+    done = CliRunner().invoke(main, ["demo", "--delta", "2"])
+    assert done.exit_code == 1
+    assert "delta: must lie strictly between 0 and 1" in done.output
 
 
 def test_datasets_and_doctor():

@@ -160,6 +160,40 @@ def test_compare_gives_every_learner_the_same_seed(tmp_path):
         uli.compare([1], PROBLEM, 10, 1)
 
 
+def test_play_gives_bounds_in_reward_units():
+    def reward(arm):
+        return [20.0, 10.0][arm]
+
+    learner = uli.SuccessiveElimination(0.1)
+    runs = uli.play(learner, reward, 3000, 2, low=-10, high=30, means=[20, 10])
+    problem = uli.DeterministicBandit([20, 10], low=-10, high=30)
+    assert runs.guarantee == learner.guarantee(problem)
+    assert runs.worst_ratio == uli.simulate(learner, problem, 3000).worst_ratio
+    free = uli.play(learner, reward, 100, 2, low=-math.inf, high=math.inf, means=[20, 10])
+    assert free.guarantee.parameters["largest_gap"] == 10.0
+    with pytest.warns(uli.errors.GuaranteeWarning):
+        narrow = uli.play(uli.SuccessiveElimination(R=0.1), lambda arm: 0.5, 100, 2)
+    assert narrow.guarantee is None
+
+
+def test_the_table_shows_regret_at_the_horizon():
+    from uli_fast.report.tables import runs_table
+
+    problem = uli.DeterministicBandit([1.0, 0.0])
+    runs = uli.simulate(uli.SuccessiveElimination(0.1), problem, 10**5, rounds=[10])
+    cells = [next(iter(column.cells)) for column in runs_table([runs]).columns]
+    assert cells[1] == str(runs.final_plays[0, 1])
+
+
+def test_a_saved_claim_keeps_its_delta(tmp_path):
+    learner = uli.EliminationFramework(lambda n, s, a, t: a, lambda d, t: 1.0, delta=0.2)
+    runs = uli.simulate(learner, PROBLEM, 100, seed=0)
+    runs.save(tmp_path / "runs")
+    back = uli.Runs.load(tmp_path / "runs")
+    assert back.coverage() == runs.coverage()
+    assert back.coverage().delta == 0.2
+
+
 def test_play_on_one_s_own_environment():
     rng = np.random.default_rng(0)
     means = {"x": 0.8, "y": 0.3}

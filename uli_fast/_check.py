@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from uli_fast._typing import F64, I64
 from uli_fast.errors import ArgumentError, EngineError, HorizonTooLargeError, RewardRangeError
 
 LARGEST_HORIZON = 10**18
+Labels: TypeAlias = tuple[int | str, ...]
 
 
 def number(name: str, value: Any) -> float:
@@ -82,7 +83,7 @@ def horizon(name: str, value: Any) -> int:
     result = whole(name, value)
     if result > LARGEST_HORIZON:
         raise HorizonTooLargeError(
-            name, f"must be at most 10**18 (64-bit counters), got {result:.4g}"
+            name, f"must be at most 10**18 (64-bit counters), got about 10**{len(str(result)) - 1}"
         )
     return result
 
@@ -210,15 +211,15 @@ def arm_names(name: str, value: Sequence[Any] | None, size: int) -> tuple[str, .
     return tuple(value)
 
 
-def arms(name: str, value: Any) -> tuple[str, ...]:
-    """Return arm names from a number of arms or a sequence of distinct names."""
+def arms(name: str, value: Any) -> Labels:
+    """Return the labels of arms: 0, 1, ... for a number, else the distinct names given."""
     if isinstance(value, str):
         raise ArgumentError(name, f"must be a number of arms or a list of names, got {value!r}")
     if isinstance(value, Sequence):
         if not value:
             raise ArgumentError(name, "must hold at least one arm")
         return arm_names(name, value, len(value))
-    return arm_names(name, None, whole(name, value))
+    return tuple(range(whole(name, value)))
 
 
 def seed(name: str, value: Any) -> int:

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from uli_fast import __version__
+from uli_fast.errors import UliError
+
+if TYPE_CHECKING:
+    from uli_fast.compare import Comparison
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Shows the package's own errors as messages, without a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UliError as problem:
+            raise click.ClickException(str(problem)) from problem
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="uli")
 def main() -> None:
     """Bandit learners that never go back to a bad choice."""
@@ -30,7 +45,9 @@ def demo(horizon: int, replications: int, seed: int, delta: float, out: Path) ->
     console = Console()
     facts = uli.datasets.info("isis2")
     console.print(f"[bold]{facts['title']}[/bold]\n{facts['source']}\n")
-    console.print("Compiling kernels on the first run (about half a minute, then kept on disk) ...")
+    console.print(
+        "(the first run compiles the kernels, about half a minute; they are kept on disk)"
+    )
     learners = [
         uli.SuccessiveElimination(delta),
         uli.PhasedElimination(delta),
@@ -40,14 +57,9 @@ def demo(horizon: int, replications: int, seed: int, delta: float, out: Path) ->
     warm = uli.datasets.load("isis2")
     for learner in learners:  # so that the table's rounds per second are without compilation
         uli.simulate(learner, warm, 1000, seed=0)
-    result = uli.compare(learners, warm, horizon, replications, seed, n_jobs=-1, progress=None)
+    result = uli.compare(learners, warm, horizon, replications, seed, n_jobs=-1)
     console.print(result.table())
-    console.print(
-        "Elimination settled on the best arm and stayed; the optimistic learners came back to "
-        "worse arms\nlong after F_ULI had ruled that out (last bad round, max gap/F above 1)."
-        if _relapsed(result)
-        else "No learner went beyond F_ULI in these runs."
-    )
+    console.print(_verdict(result))
     out.mkdir(parents=True, exist_ok=True)
     figure = out / "gap.png"
     try:
@@ -57,16 +69,29 @@ def demo(horizon: int, replications: int, seed: int, delta: float, out: Path) ->
         console.print(f"no figure: {problem}")
 
 
-def _relapsed(result: object) -> bool:
-    from uli_fast.compare import Comparison
+def _verdict(result: Comparison) -> str:
+    """Say in a sentence what the runs show, and nothing that they do not."""
     from uli_fast.report.tables import reference
 
-    assert isinstance(result, Comparison)
     runs = list(result.runs.values())
     bound = reference(runs)
     assert bound is not None
-    rivals = [r for r in runs if r.guarantee is None]
-    return any((r.worst_ratio_against(bound) > 1.0).any() for r in rivals)
+    kept = all(r.holds.all() for r in runs if r.guarantee is not None)
+    settled = all(
+        (r.last_mistake() < r.horizon / 10).all() for r in runs if r.guarantee is not None
+    )
+    relapsed = any((r.worst_ratio_against(bound) > 1.0).any() for r in runs if r.guarantee is None)
+    return " ".join(
+        (
+            "The elimination learners stayed below F_ULI at every round of every run"
+            if kept
+            else "Some run of an elimination learner went beyond F_ULI",
+            "and have settled on the best arm." if settled else "and have not all settled yet.",
+            "The optimistic learners came back to worse arms after F_ULI had ruled that out."
+            if relapsed
+            else "The optimistic learners did not go beyond F_ULI.",
+        )
+    )
 
 
 @main.command()
@@ -92,9 +117,9 @@ def doctor(warm: bool) -> None:
     import time
 
     from uli_fast.kernels._jit import CACHE_FOLDER
-    from uli_fast.runs import _versions
+    from uli_fast.runs import versions
 
-    for name, version in _versions().items():
+    for name, version in versions().items():
         click.echo(f"{name:10} {version}")
     click.echo(f"{'cache':10} {CACHE_FOLDER or 'none: every process compiles anew'}")
     if warm:
@@ -107,12 +132,15 @@ def warm_up() -> None:
     """Run every learner once on every kind of reward law, so that all kernels are compiled."""
     import uli_fast as uli
 
+    problems = (uli.BernoulliBandit([0.5, 0.4]), uli.GaussianBandit([0.5, 0.4], sigma=0.5))
     learners = (uli.SuccessiveElimination(), uli.PhasedElimination(), uli.UCB(), uli.LilUCB())
-    for problem in (uli.BernoulliBandit([0.5, 0.4]), uli.DeterministicBandit([0.5, 0.4])):
-        for learner in learners:
+    for learner in learners:
+        for problem in problems:
             for engine in ("skip", "rounds"):
                 uli.simulate(learner, problem, 100, seed=0, engine=engine)
-    for learner in learners:
         player = learner.start(2)
         for _ in range(3):
             player.tell(player.ask().id, 0.5)
+    framework = uli.EliminationFramework(lambda n, total, active, t: active, lambda delta, t: 1.0)
+    for problem in problems:
+        uli.simulate(framework, problem, 10, seed=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,7 @@ def compare(
     *,
     engine: str = "auto",
     n_jobs: int = 1,
-    progress: bool | None = None,
+    progress: bool | Callable[[float], None] | None = None,
 ) -> Comparison:
     """Simulate several learners on one problem.
 

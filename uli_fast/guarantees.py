@@ -34,22 +34,34 @@ class ArmsInfo(NamedTuple):
     """What a guarantee needs to know of a K-armed problem."""
 
     K: int
-    largest_gap: float  # on the learner's scale
-    scale: float  # reward units per unit of the learner's scale
+    largest_gap: float = 1.0  # on the learner's scale
+    scale: float = 1.0  # reward units per unit of the learner's scale
+    subgaussian: float = 0.0  # what the rewards are known to be
 
 
 def describe_arms(about: Any, R: float) -> ArmsInfo:
-    """Read K (or a problem), refusing laws that are not R-subgaussian."""
+    """Read a problem or a number of arms, refusing laws that are not R-subgaussian.
+
+    A number of arms says nothing of the rewards: R is then taken at its word.
+    """
     from uli_fast.problems.arms import ArmBandit
 
-    if not isinstance(about, ArmBandit):
-        return ArmsInfo(_check.whole("about", about), 1.0, 1.0)
-    if about.subgaussian > R:
+    if isinstance(about, ArmsInfo):
+        info = about
+    elif not isinstance(about, ArmBandit):
+        info = ArmsInfo(_check.whole("about", about))
+    elif about.iid:
+        info = ArmsInfo(about.n_arms, about.largest_gap, about.scale, about.subgaussian)
+    else:
         raise NoGuaranteeError(
-            f"rewards are {about.subgaussian:g}-subgaussian but the learner assumes R = {R:g}; "
-            f"use R = {about.subgaussian:g} or more"
+            "a table's rows need not be independent draws from one law; pass means= to claim it"
         )
-    return ArmsInfo(about.n_arms, about.largest_gap, about.scale)
+    if info.subgaussian > R:
+        raise NoGuaranteeError(
+            f"rewards are {info.subgaussian:g}-subgaussian but the learner assumes R = {R:g}; "
+            f"use R = {info.subgaussian:g} or more"
+        )
+    return info
 
 
 def _se_mab(t: F64, delta: float, p: Mapping[str, float]) -> F64:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64
+from uli_fast.errors import RuleError
 
 if TYPE_CHECKING:
     from uli_fast.guarantees import Guarantee
@@ -52,6 +53,19 @@ def worst_ratio(last_play: I64, gaps: F64, guarantee: Guarantee | None) -> F64:
         ratio = gaps[a] / guarantee.bound(last_play[played, a])
         result[played] = np.maximum(result[played], ratio)
     return result
+
+
+def ratio_by_round(played_gaps: F64, rounds: F64, guarantee: Guarantee) -> float:
+    """Return the largest gap_t / F(t) over the given rounds, whatever the shape of F."""
+    bad = played_gaps > 0.0
+    if not bad.any():
+        return 0.0
+    bound = guarantee.bound(rounds[bad])
+    if np.isnan(bound).any():
+        t = rounds[bad][np.isnan(bound)][0]
+        raise RuleError(f"f gave NaN at round {t:.0f}, where an arm with a gap was played")
+    with np.errstate(divide="ignore"):
+        return float(np.where(bound > 0.0, played_gaps[bad] / bound, np.inf).max())
 
 
 def mistakes(final_plays: I64, gaps: F64, eps: float) -> I64:

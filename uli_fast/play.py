@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from uli_fast import _check, metrics
-from uli_fast.errors import ArgumentError, NoGuaranteeError
+from uli_fast._progress import follow
+from uli_fast._typing import F64
+from uli_fast.errors import ArgumentError, GuaranteeWarning, NoGuaranteeError
+from uli_fast.guarantees import ArmsInfo, Guarantee
 from uli_fast.learners._arms import ArmLearner
+from uli_fast.learners._optimism import OptimisticLearner
 from uli_fast.runs import Runs
 
 
@@ -25,6 +31,7 @@ def play(
     high: float = 1.0,
     means: Any = None,
     rounds: Iterable[int] | None = None,
+    progress: bool | Callable[[float], None] | None = None,
 ) -> Runs:
     """Play a learner against ``reward_fn(arm) -> reward`` and return its Runs.
 
@@ -46,6 +53,8 @@ def play(
         The arms' true means, if known: they give gaps, regret and the ULI check.
     rounds
         Rounds at which counts are recorded; by default about 100 log-spaced ones.
+    progress
+        As for :func:`uli_fast.simulate`.
     """
     if not isinstance(learner, ArmLearner):
         raise ArgumentError("learner", f"is not a learner for arms: {learner!r}")
@@ -59,30 +68,36 @@ def play(
         _check.same_length("means", truth, K)
         _check.within("means", truth, player.low, player.high)
         gaps = truth.max() - truth
+    guarantee = _guarantee(learner, player.arms_info(), gaps)
+    # A user's f is followed round by round; proved ones decrease and need last plays only.
+    follow_f = guarantee is not None and not guarantee.proved and gaps is not None
+    worst = 0.0
     started = time.perf_counter()
     counts = np.zeros(K, np.int64)
     last = np.zeros(K, np.int64)
     plays = np.zeros((1, recorded.size, K), np.int64)
     at = 0
-    for t in range(1, T + 1):
-        decision = player.ask()
-        player.tell(decision.id, reward_fn(decision.arm))
-        a = player._arms[-1]
-        counts[a] += 1
-        last[a] = t
-        if t == recorded[at]:
-            plays[0, at] = counts
-            at = min(at + 1, recorded.size - 1)
-    try:
-        guarantee = learner.guarantee(K)
-    except NoGuaranteeError:
-        guarantee = None
+    with follow(progress, 1) as bar:
+        for t in range(1, T + 1):
+            decision = player.ask()
+            player.tell(decision.id, reward_fn(decision.arm))
+            a = player.labels.index(decision.arm)
+            counts[a] += 1
+            last[a] = t
+            if t == recorded[at]:
+                plays[0, at] = counts
+                at = min(at + 1, recorded.size - 1)
+            if follow_f and gaps is not None and guarantee is not None:
+                ratio = metrics.ratio_by_round(gaps[[a]], np.array([float(t)]), guarantee)
+                worst = max(worst, ratio)
+            if t % 1024 == 0 or t == T:
+                bar.report(0, t / T)
     return Runs(
         learner=repr(learner),
         problem=getattr(reward_fn, "__name__", type(reward_fn).__name__),
         names=tuple(str(label) for label in player.labels),
         horizon=T,
-        seed=seed,
+        seed=None if seed is None else _check.seed("seed", seed),
         engine="rounds",
         gaps=gaps,
         rounds=recorded,
@@ -92,9 +107,23 @@ def play(
         eliminated_at=player._state.eliminated[None].copy(),
         recorded_regret=None if gaps is None else metrics.regret(plays, gaps),
         guarantee=guarantee,
+        ratios=np.array([worst]) if follow_f else None,
+        delta=learner.delta,
         quotas=_as_array(learner.quotas(K, T)),
         elapsed=time.perf_counter() - started,
     )
+
+
+def _guarantee(learner: ArmLearner, info: ArmsInfo, gaps: F64 | None) -> Guarantee | None:
+    """Return the bound in reward units, or None where none is proved."""
+    if math.isinf(info.largest_gap) and gaps is not None:
+        info = info._replace(largest_gap=float(gaps.max()))
+    try:
+        return learner.guarantee(info)
+    except NoGuaranteeError as reason:
+        if not isinstance(learner, OptimisticLearner):
+            warnings.warn(f"no guarantee: {reason}", GuaranteeWarning, stacklevel=3)
+        return None
 
 
 def _as_array(quotas: list[int] | None) -> Any:

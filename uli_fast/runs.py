@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,6 +53,7 @@ class Runs:
     event_held: B1 | None = None  # (M,) all confidence intervals held where looked at
     ratios: F64 | None = None  # (M,) worst ratio where F was followed round by round
     quotas: I64 | None = None  # plays per arm in phase 1, 2, ...
+    delta: float = math.nan  # of the learner
     tv_bound: float = 0.0  # distance of the joint law of the runs from the exact one
     elapsed: float = 0.0  # seconds
 
@@ -99,9 +100,7 @@ class Runs:
 
     def coverage(self) -> metrics.Coverage:
         """Count the replications that broke the guarantee, against delta."""
-        holds = self.holds
-        delta = math.nan if self.guarantee is None else self.guarantee.delta
-        return metrics.coverage(holds, delta)
+        return metrics.coverage(self.holds, self.delta)
 
     @property
     def phases(self) -> list[list[metrics.Phase]] | None:
@@ -150,18 +149,21 @@ class Runs:
             self._write(part)
             part.chmod(0o755)
             part.rename(target)
+            _flush_folder(target.parent)
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
 
     def _write(self, folder: Path) -> None:
-        plain: dict[str, Any] = {"schema": SCHEMA, "versions": _versions()}
+        plain: dict[str, Any] = {"schema": SCHEMA, "versions": versions()}
         arrays: dict[str, dict[str, Any]] = {}
         for f in fields(self):
             value = getattr(self, f.name)
             if isinstance(value, np.ndarray):
                 path = folder / f"{f.name}.npy"
-                np.save(path, value, allow_pickle=False)
+                with path.open("wb") as file:
+                    np.save(file, value, allow_pickle=False)
+                    _flush(file)
                 arrays[f.name] = {
                     "sha256": _digest(path),
                     "dtype": str(value.dtype),
@@ -172,7 +174,9 @@ class Runs:
             else:
                 plain[f.name] = value
         text = json.dumps(plain | {"arrays": arrays}, indent=1)
-        (folder / "manifest.json").write_text(text, encoding="utf-8")
+        with (folder / "manifest.json").open("w", encoding="utf-8") as file:
+            file.write(text)
+            _flush(file)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Runs:
@@ -197,7 +201,22 @@ class Runs:
             raise RunsFileError(f"{source} does not hold complete results: {problem}") from problem
 
 
-def _versions() -> dict[str, str]:
+def _flush(file: IO[Any]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    if os.name != "nt":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that shape a result."""
     import sys
 
     import numba

@@ -46,6 +46,7 @@ def simulate(
     rounds: Iterable[int] | None = None,
     n_jobs: int = 1,
     progress: bool | Callable[[float], None] | None = None,
+    *,
     keep_plays: bool | None = None,
 ) -> Runs:
     """Play a learner against a problem and return what happened.
@@ -121,6 +122,7 @@ def simulate(
         event_held=~out.broken if learner.has_event else None,
         ratios=None if np.isnan(out.ratios).all() else out.ratios,
         quotas=None if quotas is None else np.array(quotas, np.int64),
+        delta=learner.delta,
         tv_bound=float(out.tv.sum()),
         elapsed=time.perf_counter() - started,
     )

@@ -145,10 +145,74 @@ def test_live_play_gives_the_same_decisions():
         player.tell(d.id, rewards[d.arm, counts[d.arm]])
         counts[d.arm] += 1
         arms.append(d.arm)
-    runs = uli.simulate(learner, uli.TableBandit(rewards), 400, rounds=range(1, 401))
+    runs = uli.simulate(
+        learner, uli.TableBandit(rewards, means=[0.5] * 3), 400, rounds=range(1, 401)
+    )
     assert arms == np.diff(runs.plays[0], axis=0, prepend=0).argmax(axis=1).tolist()
     assert not player.certificate().proved
     state = json.loads(json.dumps(player.state()))
     with pytest.raises(StateError, match="rule"):
         uli.restore(state)
     assert uli.restore(state, learner=learner).state() == player.state()
+
+
+def test_play_follows_f_round_by_round_too():
+    def wave(delta, t):
+        return 2.0 + math.sin(t)
+
+    learner = uli.EliminationFramework(lambda n, s, a, t: a, wave, 0.1, DELTA)
+    runs = uli.play(learner, lambda arm: 0.5, 400, 2, means=[0.9, 0.1])
+    expected = max(0.8 / (0.1 * wave(DELTA, t)) for t in range(2, 401, 2))
+    assert runs.worst_ratio[0] == pytest.approx(expected)
+
+
+def test_an_f_that_is_not_a_bound():
+    problem = uli.BernoulliBandit([0.9, 0.1])
+
+    def run(f):
+        learner = uli.EliminationFramework(lambda n, s, a, t: a, f)
+        return uli.simulate(learner, problem, 100, seed=0)
+
+    assert run(lambda delta, t: -1.0).worst_ratio[0] == math.inf
+    assert not run(lambda delta, t: 0.0).holds[0]
+    with pytest.raises(RuleError, match="NaN at round 2"):
+        run(lambda delta, t: math.nan)
+
+
+def test_a_compiled_rule_is_held_to_the_same_contract():
+    @numba.njit
+    def short(n, total, active, t):
+        return active[:1]
+
+    @numba.njit
+    def meddling(n, total, active, t):
+        n[0] += 5
+        active[1] = False
+        return np.ones(len(n), np.bool_)
+
+    @numba.njit
+    def nonsense(n, total, active, t):
+        return "keep"
+
+    problem = uli.BernoulliBandit([0.5, 0.4])
+    for rule in (short, nonsense):
+        with pytest.raises(RuleError, match="rule"):
+            uli.simulate(uli.EliminationFramework(rule, f), problem, 100, seed=0)
+    runs = uli.simulate(uli.EliminationFramework(meddling, f), problem, 100, seed=0)
+    assert runs.final_plays.tolist() == [[50, 50]]
+
+
+def test_a_rule_that_fails_leaves_a_live_player_as_it_was():
+    def failing(n, total, active, t):
+        return np.zeros(len(n), np.bool_)
+
+    player = uli.EliminationFramework(failing, f).start(2)
+    for _ in range(1):
+        d = player.ask()
+        player.tell(d.id, 0.5)
+    d = player.ask()
+    before = player.state()
+    with pytest.raises(RuleError):
+        player.tell(d.id, 0.5)
+    assert player.state() == before
+    assert player.pending == (d.id,)

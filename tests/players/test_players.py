@@ -48,7 +48,7 @@ def test_immediate_rewards_give_the_kernel_s_decisions(learner, seed):
     rewards = table(T, seed)
     arms = drive(learner.start(3), rewards, T)
     runs = uli.simulate(
-        learner, uli.TableBandit(rewards), T, engine="rounds", rounds=range(1, T + 1)
+        learner, uli.TableBandit(rewards, means=MEANS), T, engine="rounds", rounds=range(1, T + 1)
     )
     kernel = np.diff(runs.plays[0], axis=0, prepend=0).argmax(axis=1)
     assert arms == kernel.tolist()
@@ -269,3 +269,22 @@ def test_states_that_are_no_mapping_are_refused():
     for state in (None, [], "state"):
         with pytest.raises(StateError):
             uli.restore(state)
+
+
+def test_a_width_that_is_too_narrow_for_the_range_has_no_certificate():
+    with pytest.raises(NoGuaranteeError, match="subgaussian"):
+        uli.SuccessiveElimination(0.1, R=0.05).start(2).certificate()
+
+
+def test_names_that_look_like_numbers_stay_names():
+    player = uli.UCB(0.1).start(["0", "1"])
+    assert player.ask().arm == "0"
+    assert uli.restore(json.loads(json.dumps(player.state()))).labels == ("0", "1")
+    assert uli.UCB(0.1).start(2).ask().arm == 0
+
+
+def test_a_state_is_not_restored_into_another_learner():
+    state = uli.SuccessiveElimination(0.3).start(2).state()
+    for learner in (uli.UCB(0.3), uli.SuccessiveElimination(0.2), "x"):
+        with pytest.raises(StateError, match="learner"):
+            uli.restore(state, learner=learner)

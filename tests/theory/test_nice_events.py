@@ -1,7 +1,5 @@
 """The nice events fail exactly as often as they should, and within delta."""
 
-import math
-
 import pytest
 from scipy.stats import binom
 
@@ -82,18 +80,3 @@ def test_phase_bound_holds_on_the_event():
         for phase in phases:
             if held:
                 assert runs.gaps[phase.active].max() <= 4.0 * 2.0**-phase.number
-
-
-def test_successive_elimination_counts_stay_below_the_paper_s():
-    # On the event N_a <= T_a = min{s: gap >= 5 wd(s)}.
-    delta, K = 0.1, 3
-    runs = uli.simulate(
-        uli.SuccessiveElimination(delta), uli.BernoulliBandit([0.9, 0.6, 0.3]), 10**5, 500, seed=8
-    )
-
-    def wd(s):
-        return math.sqrt(math.log(4 * K * s * s / delta) / (2 * s))
-
-    for a in (1, 2):
-        limit = next(s for s in range(1, 10**5) if runs.gaps[a] >= 5 * wd(s))
-        assert (runs.final_plays[runs.event_held, a] <= limit).all()

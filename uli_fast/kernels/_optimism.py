@@ -15,15 +15,9 @@ import numpy as np
 
 from uli_fast._typing import F64, I64
 from uli_fast.kernels._arms import ROUND, ArmState, Record, next_stop, note, note_run, play_out
+from uli_fast.kernels._blocks import BLOCK_FAILURE, is_gaussian, mean_floor, play_block
 from uli_fast.kernels._jit import kernel, step
-from uli_fast.kernels._rewards import (
-    BLOCK_FAILURE,
-    Law,
-    is_gaussian,
-    mean_floor,
-    play_block,
-    play_one,
-)
+from uli_fast.kernels._rewards import Law, play_one
 
 # Blocks start at this many pulls of the leader and are worth at least this many rounds.
 FIRST_BLOCK, SHORTEST_BLOCK = 32, 8

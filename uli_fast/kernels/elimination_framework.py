@@ -9,7 +9,7 @@ from uli_fast.kernels._arms import ROUND, ArmState, Record, least_played, note
 from uli_fast.kernels._jit import kernel, transient_kernel
 from uli_fast.kernels._rewards import Law, play_one
 
-GOING, DONE, EMPTY = 0, 1, 2
+GOING, DONE, EMPTY, BAD_MASK = 0, 1, 2, 3
 
 
 @kernel
@@ -39,10 +39,14 @@ def play_arm(law: Law, state: ArmState, record: Record) -> int:
 @transient_kernel
 def play_rounds(rule: Any, law: Law, state: ArmState, record: Record, T: int, played: I64) -> int:
     """Play up to len(played) rounds, noting the arms in ``played``; return the status."""
+    n, total, active = state.n.copy(), state.total.copy(), state.active.copy()
     for i in range(min(played.shape[0], T - state.clock[ROUND])):
         t = state.clock[ROUND] + 1
         if t > state.n.shape[0]:
-            keep = rule(state.n, state.total, state.active, t)
+            n[:], total[:], active[:] = state.n, state.total, state.active  # the rule's own
+            keep = rule(n, total, active, t)
+            if keep.shape != active.shape:
+                return BAD_MASK
             if not restrict(state.active, keep, state.eliminated, t):
                 return EMPTY
         played[i] = play_arm(law, state, record)

@@ -15,6 +15,9 @@ from uli_fast.kernels._arms import PHASE, ROUND, ArmState, Record, next_stop, no
 from uli_fast.kernels._jit import kernel
 from uli_fast.kernels._rewards import Law, play_one, total_after
 
+# Beyond every horizon, and still within int64 when added to a round.
+LARGEST_QUOTA = 4e18
+
 
 class PhaseStart(NamedTuple):
     """Counts and sums when the phase began: its means use its own rewards only."""
@@ -27,7 +30,8 @@ class PhaseStart(NamedTuple):
 def quota(phase: int, K: int, delta: float, R: float) -> int:
     """Plays m_l of each survivor in phase l."""
     log_term = np.log(4.0 * K) - np.log(delta) + 2.0 * np.log(float(phase))
-    return max(1, int(np.ceil(R * R * 2.0 ** (2 * phase + 3) * log_term)))
+    plays = np.ceil(R * R * 2.0 ** (2 * phase + 3) * log_term)
+    return int(min(max(plays, 1.0), LARGEST_QUOTA))
 
 
 @kernel

@@ -6,8 +6,7 @@ upper confidence bound lies below another's lower one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,20 +22,20 @@ from uli_fast.kernels._arms import (
     note_sweeps,
     play_out,
 )
-from uli_fast.kernels._jit import by_type, kernel, step
-from uli_fast.kernels._rewards import (
+from uli_fast.kernels._blocks import (
     BLOCK_FAILURE,
-    BernoulliBlocks,
-    Law,
+    SHORTEST_SWEEPS,
+    draw_sweeps,
     is_gaussian,
-    likely_excess,
-    play_one,
+    plan_sweeps,
+    sum_after,
     swing,
-    total_after,
 )
+from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._rewards import Law, play_one
 
-# Blocks start at this many pulls per arm and are worth at least this many sweeps.
-FIRST_BLOCK, SHORTEST_BLOCK = 32, 4
+# Blocks start at this many pulls per arm.
+FIRST_BLOCK = 32
 
 
 class Bounds(NamedTuple):
@@ -174,87 +173,6 @@ def room_to_spread(state: ArmState, n: int, delta: float, R: float) -> float:
     return 2.0 * (n - 1) * wd - 2.0 - (high - low) - (1.0 + 1e-15 * n)
 
 
-def plan_sweeps(law: Law, active: B1, n: int, room: float) -> int:
-    """Return the sweeps to draw at once while the spread may grow by ``room``."""
-    raise TypeError("plan_sweeps is called from compiled kernels only")
-
-
-def draw_sweeps(law: Law, active: B1, n: int, k: int, room: float) -> bool:
-    """Draw k sweeps ahead where needed; say whether they surely eliminate nobody."""
-    raise TypeError("draw_sweeps is called from compiled kernels only")
-
-
-def sum_after(law: Law, a: int, n: int, k: int, total: Any) -> Any:
-    """Return the sum of arm a after the k sweeps that draw_sweeps let pass."""
-    raise TypeError("sum_after is called from compiled kernels only")
-
-
-@by_type(plan_sweeps)
-def _plan_sweeps(law: Any, active: Any, n: Any, room: Any) -> Callable[..., int]:
-    # With rewards in [0, 1] the spread grows by at most 1 a sweep.
-    return _plan_bernoulli if law.instance_class is BernoulliBlocks else _plan_real
-
-
-@by_type(draw_sweeps)
-def _draw_sweeps(law: Any, active: Any, n: Any, k: Any, room: Any) -> Callable[..., bool]:
-    return _draw_bernoulli if law.instance_class is BernoulliBlocks else _draw_real
-
-
-@by_type(sum_after)
-def _sum_after(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., Any]:
-    if law.instance_class is BernoulliBlocks:
-        return _sum_bernoulli
-    return lambda law, a, n, k, total: total_after(law, a, n, k, total)
-
-
-def _plan_real(law: Any, active: Any, n: Any, room: Any) -> int:
-    return int(room)
-
-
-def _draw_real(law: Any, active: Any, n: Any, k: Any, room: Any) -> bool:
-    return True
-
-
-def _plan_bernoulli(law: Any, active: Any, n: Any, room: Any) -> int:
-    """Plan for the growth that _draw_bernoulli is going to see, nearly always."""
-    p, q = 0.0, 0.0  # largest chances of a success and of a failure
-    for a in range(active.shape[0]):
-        if active[a]:
-            if law.urn[0, a] > 0 or room < SHORTEST_BLOCK:
-                return 0
-            p, q = max(p, law.mu[a]), max(q, 1.0 - law.mu[a])
-    rate = min(p, q)
-    longest = int(min(room / max(rate, 1e-3), n))
-    excess = likely_excess(rate * (1.0 - rate) * longest, longest, law.caution)
-    return max(int(room), int(longest - excess / max(rate, 1e-3)))
-
-
-def _draw_bernoulli(law: Any, active: Any, n: Any, k: Any, room: Any) -> bool:
-    """Draw each arm's successes; refused sweeps stay in the urn, revealed one by one.
-
-    With s successes in k pulls an arm gains at most min(i, s) in i of them and at
-    least i - (k - s): a spread grows by at most min(largest s, k - smallest s).
-    """
-    pulls, wins = law.urn[0], law.urn[1]
-    most, least = 0, k
-    for a in range(active.shape[0]):
-        if active[a]:
-            wins[a] = total_after(law, a, n, k, 0)
-            most, least = max(most, wins[a]), min(least, wins[a])
-    if min(most, k - least) <= room:
-        return True
-    for a in range(active.shape[0]):
-        if active[a]:
-            pulls[a] = k
-    return False
-
-
-def _sum_bernoulli(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
-    wins = law.urn[1, a]
-    law.urn[1, a] = 0
-    return total + wins
-
-
 @step
 def certified_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) -> int:
     """Return how many sweeps eliminate nobody, failing with BLOCK_FAILURE per arm.
@@ -264,7 +182,7 @@ def certified_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) 
     """
     K = state.n.shape[0]
     k = n
-    while k >= SHORTEST_BLOCK:
+    while k >= SHORTEST_SWEEPS:
         high, low = -np.inf, np.inf
         for a in range(K):
             if state.active[a]:
@@ -324,13 +242,13 @@ def play_skipping(
             play_out(state, record, first, T)
             break
         k, room = 0, np.inf
-        if n[first] == n[final] and n[first] >= FIRST_BLOCK:  # between two sweeps
+        if n[first] == n[final]:  # between two sweeps
             if is_gaussian(law):
                 k = certified_sweeps(law, state, n[first], delta, R)
             else:
                 room = room_to_spread(state, n[first], delta, R)
                 k = plan_sweeps(law, active, n[first], room)
-        if k < SHORTEST_BLOCK or not draw_sweeps(law, active, n[first], k, room):
+        if k < SHORTEST_SWEEPS or not draw_sweeps(law, active, n[first], k, room):
             play_singly(law, state, bounds, 1, delta, R)
             note(record, state.n, state.clock[ROUND])
             continue

@@ -13,6 +13,7 @@ from uli_fast._typing import F64
 from uli_fast.guarantees import Guarantee
 
 if TYPE_CHECKING:
+    from uli_fast._check import Labels
     from uli_fast.kernels._arms import ArmState, Record
     from uli_fast.kernels._rewards import Law
     from uli_fast.players._base import Player
@@ -75,10 +76,9 @@ class ArmLearner:
             _check.horizon("horizon", horizon)
         if seed is not None:
             _check.seed("seed", seed)
-        names = _check.arms("arms", arms)
-        return self._player(names, *_check.reward_range(low, high))
+        return self._player(_check.arms("arms", arms), *_check.reward_range(low, high))
 
-    def _player(self, names: tuple[str, ...], low: float, high: float) -> Player:
+    def _player(self, labels: Labels, low: float, high: float) -> Player:
         raise NotImplementedError
 
     def _check_parameters(self) -> None:

@@ -9,6 +9,7 @@ from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 
 if TYPE_CHECKING:
+    from uli_fast._check import Labels
     from uli_fast.kernels._arms import Record
     from uli_fast.kernels._rewards import Law
     from uli_fast.players.optimistic import OptimisticPlayer
@@ -42,7 +43,7 @@ class OptimisticLearner(ArmLearner):
 
         return ArmRun(state, advance)
 
-    def _player(self, names: tuple[str, ...], low: float, high: float) -> OptimisticPlayer:
+    def _player(self, labels: Labels, low: float, high: float) -> OptimisticPlayer:
         from uli_fast.players.optimistic import OptimisticPlayer
 
-        return OptimisticPlayer(self, names, low, high)
+        return OptimisticPlayer(self, labels, low, high)

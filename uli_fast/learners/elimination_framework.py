@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uli_fast import _check
+from uli_fast import _check, metrics
 from uli_fast._typing import B1, F64, I64
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RuleError
 from uli_fast.guarantees import Guarantee, describe_arms
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 
 if TYPE_CHECKING:
+    from uli_fast._check import Labels
     from uli_fast.kernels._arms import ArmState, Record
     from uli_fast.kernels._rewards import Law
     from uli_fast.players.elimination_framework import FrameworkPlayer
@@ -92,10 +93,7 @@ class EliminationFramework(ArmLearner):
                 worst[0] = np.nan
                 return done
             gaps = problem.gaps[played[: rounds.size]]
-            bad = gaps > 0.0
-            with np.errstate(divide="ignore"):
-                ratios = gaps[bad] / guarantee.bound(rounds[bad])
-            worst[0] = max(worst[0], ratios.max(initial=0.0))
+            worst[0] = max(worst[0], metrics.ratio_by_round(gaps, rounds, guarantee))
             return done
 
         return ArmRun(state, advance, worst)
@@ -105,7 +103,9 @@ class EliminationFramework(ArmLearner):
         from uli_fast.kernels import elimination_framework as kernel
 
         if _is_compiled(self.rule):
-            status = kernel.play_rounds(self.rule, law, state, record, horizon, played)
+            status = _compiled(kernel.play_rounds)(self.rule, law, state, record, horizon, played)
+            if status == kernel.BAD_MASK:
+                raise RuleError(f"the rule must return a mask of length {state.n.size}")
             if status == kernel.EMPTY:
                 raise RuleError(f"the rule kept no arm before round {state.clock[0] + 1}")
             return bool(status == kernel.DONE)
@@ -127,13 +127,28 @@ class EliminationFramework(ArmLearner):
                 f"the rule must return a boolean mask of length {state.n.size}, "
                 f"got {keep.dtype} of shape {keep.shape}"
             )
-        if not kernel.restrict(state.active, keep, state.eliminated, t):
+        if not (state.active & keep).any():
             raise RuleError(f"the rule kept no arm before round {t}")
+        kernel.restrict(state.active, keep, state.eliminated, t)
 
-    def _player(self, names: tuple[str, ...], low: float, high: float) -> FrameworkPlayer:
+    def _player(self, labels: Labels, low: float, high: float) -> FrameworkPlayer:
         from uli_fast.players.elimination_framework import FrameworkPlayer
 
-        return FrameworkPlayer(self, names, low, high)
+        return FrameworkPlayer(self, labels, low, high)
+
+
+def _compiled(play: Callable[..., Any]) -> Callable[..., Any]:
+    """Turn Numba's complaint about a rule into ours."""
+
+    def call(*args: Any) -> Any:
+        from numba.core.errors import NumbaError
+
+        try:
+            return play(*args)
+        except NumbaError as problem:
+            raise RuleError(f"the compiled rule cannot be used: {problem}") from problem
+
+    return call
 
 
 def _is_compiled(rule: Any) -> bool:

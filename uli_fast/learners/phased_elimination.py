@@ -11,6 +11,7 @@ from uli_fast.guarantees import Guarantee, describe_arms
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 
 if TYPE_CHECKING:
+    from uli_fast._check import Labels
     from uli_fast.kernels._arms import Record
     from uli_fast.kernels._rewards import Law
     from uli_fast.players.phased_elimination import PhasedPlayer
@@ -78,7 +79,7 @@ class PhasedElimination(ArmLearner):
             result.append(int(quota(len(result) + 1, K, self.delta, self.R)))
         return result
 
-    def _player(self, names: tuple[str, ...], low: float, high: float) -> PhasedPlayer:
+    def _player(self, labels: Labels, low: float, high: float) -> PhasedPlayer:
         from uli_fast.players.phased_elimination import PhasedPlayer
 
-        return PhasedPlayer(self, names, low, high)
+        return PhasedPlayer(self, labels, low, high)

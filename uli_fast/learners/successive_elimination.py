@@ -9,6 +9,7 @@ from uli_fast.guarantees import Guarantee, describe_arms
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 
 if TYPE_CHECKING:
+    from uli_fast._check import Labels
     from uli_fast.kernels._arms import Record
     from uli_fast.kernels._rewards import Law
     from uli_fast.players.successive_elimination import SuccessivePlayer
@@ -57,7 +58,7 @@ class SuccessiveElimination(ArmLearner):
 
         return ArmRun(state, advance)
 
-    def _player(self, names: tuple[str, ...], low: float, high: float) -> SuccessivePlayer:
+    def _player(self, labels: Labels, low: float, high: float) -> SuccessivePlayer:
         from uli_fast.players.successive_elimination import SuccessivePlayer
 
-        return SuccessivePlayer(self, names, low, high)
+        return SuccessivePlayer(self, labels, low, high)

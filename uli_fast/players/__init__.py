@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from uli_fast.errors import StateError
-from uli_fast.players._base import Certificate, Decision, Player
+from uli_fast.learners._arms import ArmLearner
+from uli_fast.players._base import Certificate, Decision, Player, describe
 
 __all__ = ["Certificate", "Decision", "Player", "restore"]
 
@@ -27,8 +28,11 @@ def restore(state: Mapping[str, Any], learner: Any = None) -> Player:
     if not isinstance(state, Mapping):
         raise StateError("state", f"must be a mapping, got {type(state).__name__}")
     try:
-        if learner is None:
-            spec = dict(state["learner"])
+        spec = dict(state["learner"])
+        if learner is not None:
+            if not isinstance(learner, ArmLearner) or describe(learner) != spec:
+                raise StateError("learner", f"is not the one of the state, {spec}")
+        else:
             kind = spec.pop("type")
             if kind == "EliminationFramework":
                 raise StateError("learner", "must be given: its rule and f are not in the state")
@@ -39,9 +43,8 @@ def restore(state: Mapping[str, Any], learner: Any = None) -> Player:
             math.inf * s if x is None else x for s, x in zip((-1, 1), state["range"], strict=True)
         )
         labels = state["labels"]
-        player: Player = learner.start(
-            len(labels) if state["numbered"] else labels, low=low, high=high
-        )
+        numbered = labels == list(range(len(labels)))
+        player: Player = learner.start(len(labels) if numbered else labels, low=low, high=high)
         player._load(state)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as problem:
         if isinstance(problem, StateError):

@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._check import Labels
 from uli_fast._typing import F64, I64
 from uli_fast.errors import (
     ArgumentError,
@@ -25,10 +26,8 @@ from uli_fast.errors import (
     UliError,
     UnknownDecisionError,
 )
+from uli_fast.guarantees import ArmsInfo
 from uli_fast.learners._arms import ArmLearner, empty_state
-
-if TYPE_CHECKING:
-    from uli_fast.guarantees import Guarantee
 
 SCHEMA = 1
 
@@ -58,13 +57,11 @@ class Certificate(NamedTuple):
 class Player:
     """Live decisions on K arms."""
 
-    def __init__(self, learner: Any, names: tuple[str, ...], low: float, high: float) -> None:
-        K = len(names)
+    def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
+        K = len(labels)
         self.learner: ArmLearner = learner
-        numbered = names == tuple(str(a) for a in range(K))
-        self.labels: tuple[int | str, ...] = tuple(range(K)) if numbered else names
+        self.labels = labels
         self.low, self.high = low, high
-        self._numbered = numbered
         self._state = empty_state(K)
         self._asked: I64 = np.zeros(K, np.int64)  # decisions per arm, settled or not
         self._arms: list[int] = []  # arm of decision 1, 2, ...
@@ -140,22 +137,27 @@ class Player:
 
     def certificate(self) -> Certificate:
         """Return what is certain of every active arm, from settled rewards alone."""
-        guarantee: Guarantee = self.learner.guarantee(len(self.labels))
+        guarantee = self.learner.guarantee(self.arms_info())
         t = int(self._state.clock[0]) + 1
-        envelope = guarantee.bound(t) * self._scale if math.isfinite(self.low) else math.inf
+        envelope = guarantee.bound(t)
         bound = min(envelope, self._unit_gap_bound() * self._scale)
         if len(self.active) == 1:
             bound = 0.0 if guarantee.proved else bound
         return Certificate(t, bound, envelope, guarantee.delta, self.active, guarantee.proved)
+
+    def arms_info(self) -> ArmsInfo:
+        """Return what a guarantee may rely on: rewards in [0, 1], or R alone if unbounded."""
+        if math.isfinite(self.low):
+            return ArmsInfo(len(self.labels), 1.0, self._scale, 0.5)
+        return ArmsInfo(len(self.labels), math.inf)
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain numbers and strings, for JSON and ``uli.restore``."""
         finite = math.isfinite(self.low)
         return {
             "schema": SCHEMA,
-            "learner": _spec(self.learner),
+            "learner": describe(self.learner),
             "labels": list(self.labels),
-            "numbered": self._numbered,
             "range": [self.low, self.high] if finite else [None, None],
             "asked": self._asked.tolist(),
             "arms": list(self._arms),
@@ -236,7 +238,7 @@ class Player:
         return self.low + self._scale * values if math.isfinite(self.low) else values
 
 
-def _spec(learner: Any) -> dict[str, Any]:
+def describe(learner: Any) -> dict[str, Any]:
     """Describe a learner by its plain parameters."""
     assert is_dataclass(learner)
     values = {f.name: getattr(learner, f.name) for f in fields(learner)}

@@ -21,6 +21,18 @@ class FrameworkPlayer(Player):
 
         return int(least_played(self._asked, self._state.active))
 
+    def tell(self, id: int, reward: float) -> None:
+        """Give the reward of a decision; a rule that fails leaves everything as it was."""
+        before, settled = [array.copy() for array in self._state], self._settled
+        try:
+            super().tell(id, reward)
+        except Exception:
+            if self._settled != settled:  # the reward was taken in and the rule failed on it
+                self._rewards[id - 1], self._settled = None, settled
+                for array, old in zip(self._state, before, strict=True):
+                    array[:] = old
+            raise
+
     def _absorb(self, a: int, reward: float) -> None:
         state = self._state
         state.n[a] += 1

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from uli_fast._check import Labels
 from uli_fast._typing import F64, I64
 from uli_fast.players._base import Player
 
@@ -20,11 +21,11 @@ from uli_fast.players._base import Player
 class PhasedPlayer(Player):
     """Asks for each survivor's quota in turn; drops what lags when the phase is settled."""
 
-    def __init__(self, learner: Any, names: tuple[str, ...], low: float, high: float) -> None:
+    def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
         from uli_fast.kernels.phased_elimination import PhaseStart
 
-        super().__init__(learner, names, low, high)
-        K = len(names)
+        super().__init__(learner, labels, low, high)
+        K = len(labels)
         self._start = PhaseStart(np.zeros(K, np.int64), np.zeros(K))
         self._phase_asked: I64 = np.zeros(K, np.int64)
         self._closed_mean: F64 = np.full(K, math.nan)  # means of the last closed phase

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from uli_fast._check import Labels
 from uli_fast._typing import F64
 from uli_fast.players._base import Player
 
@@ -12,10 +13,10 @@ from uli_fast.players._base import Player
 class SuccessivePlayer(Player):
     """Asks for the survivors in turn; drops an arm when the settled rewards rule it out."""
 
-    def __init__(self, learner: Any, names: tuple[str, ...], low: float, high: float) -> None:
+    def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
         from uli_fast.kernels.successive_elimination import restore_bounds
 
-        super().__init__(learner, names, low, high)
+        super().__init__(learner, labels, low, high)
         self._bounds = restore_bounds(self._state, learner.delta, learner.R)
 
     def _choose(self) -> int:

@@ -25,6 +25,8 @@ class ArmBandit:
 
     # Whether k rewards of an arm can be drawn as one sum.
     has_block_law: ClassVar[bool] = True
+    # Whether rewards of an arm are independent draws from one law, as every proof needs.
+    iid: bool = True
 
     def __init__(
         self,
@@ -75,7 +77,7 @@ class ArmBandit:
         from uli_fast.kernels._rewards import RealLaw
 
         none = np.zeros((2, 0))
-        mu = np.ascontiguousarray(self.unit_means)
+        mu = np.array(self.unit_means)  # writable, as the kernels are compiled for
         return RealLaw(kind, mu, arrays.get("scale", none), arrays.get("prefix", none), rng)
 
     def _parameters(self) -> dict[str, Any]:
@@ -105,7 +107,7 @@ class BernoulliBandit(ArmBandit):
         """Return the rewards as the kernels of an engine draw them."""
         from uli_fast.kernels._rewards import BernoulliBlocks, BernoulliLaw
 
-        p = np.ascontiguousarray(self.unit_means)
+        p = np.array(self.unit_means)
         if engine == "rounds":
             return BernoulliLaw(p, rng)
         return BernoulliBlocks(p, rng, 1.0, np.zeros((2, self.n_arms), np.int64))
@@ -193,8 +195,10 @@ class GaussianBandit(ArmBandit):
 class TableBandit(ArmBandit):
     """The i-th pull of arm a gives ``rewards[a, i]``: coupling and replay.
 
-    Gaps come from ``means``, by default the averages of the rows. A run that
-    needs more than the columns there are raises RewardsExhaustedError.
+    Gaps come from ``means``, by default the averages of the rows. Passing means
+    also claims that each row is a sample of independent draws: without it no
+    guarantee is attached. A run that needs more than the columns there are raises
+    RewardsExhaustedError.
     """
 
     def __init__(
@@ -208,6 +212,7 @@ class TableBandit(ArmBandit):
         table = _check.matrix("rewards", rewards)
         low, high = _check.interval(low, high)
         _check.within("rewards", table, low, high)
+        self.iid = means is not None
         if means is None:
             means = np.clip(table.mean(axis=1), low, high)
         super().__init__(*_bounded("means", means, low, high, names))

@@ -60,7 +60,7 @@ def _cells(r: Runs, against: Guarantee | None) -> list[str]:
         ratio, mark = r.worst_ratio_against(against), "*"
     failures = "no F" if np.isnan(ratio).any() else f"{(ratio > 1).sum()}/{ratio.size}{mark}"
     return [
-        _short(float(np.median(r.regret[:, -1]))),
+        _short(float(np.median(metrics.regret(r.final_plays, r.gaps)))),
         _short(float(np.median(r.last_mistake()))),
         f"{late:.2g}",
         failures,
