@@ -17,12 +17,15 @@ from uli_fast._typing import F64, I64
 from uli_fast.errors import ArgumentError, EngineError, HorizonTooLargeError, RewardRangeError
 
 LARGEST_HORIZON = 10**18
+LARGEST_NUMBER = 1e100  # its square is still a float
 Labels: TypeAlias = tuple[int | str, ...]
 
 
 def number(name: str, value: Any) -> float:
-    """Return a finite float."""
+    """Return a finite float of reasonable size; text is not a number."""
     try:
+        if isinstance(value, str | bytes):
+            raise TypeError
         result = float(value)
     except (TypeError, ValueError):
         raise ArgumentError(name, f"must be a number, got {value!r}") from None
@@ -30,6 +33,8 @@ def number(name: str, value: Any) -> float:
         raise ArgumentError(name, f"is too large for a float, got {value!r}") from None
     if not math.isfinite(result):
         raise ArgumentError(name, f"must be finite, got {value!r}")
+    if abs(result) > LARGEST_NUMBER:
+        raise ArgumentError(name, f"is too large, got {value!r}")
     return result
 
 
@@ -148,6 +153,8 @@ def matrix(name: str, value: Any) -> F64:
 
 def _floats(name: str, value: Any) -> F64:
     try:
+        if np.iscomplexobj(value) or np.asarray(value).dtype.kind in "US":
+            raise TypeError
         result = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(
@@ -155,6 +162,8 @@ def _floats(name: str, value: Any) -> F64:
         ) from None
     if not np.isfinite(result).all():
         raise ArgumentError(name, "must be finite (no NaN, no infinity)")
+    if np.abs(result).max(initial=0.0) > LARGEST_NUMBER:
+        raise ArgumentError(name, "holds a number that is too large")
     return result
 
 
@@ -191,6 +200,8 @@ def reward_range(low: Any, high: Any) -> tuple[float, float]:
 def reward(value: Any, low: float, high: float) -> float:
     """Return a reward inside the declared range."""
     try:
+        if isinstance(value, str | bytes):
+            raise TypeError
         result = float(value)
     except (TypeError, ValueError):
         raise RewardRangeError("reward", f"must be a number, got {value!r}") from None
@@ -215,6 +226,8 @@ def arms(name: str, value: Any) -> Labels:
     """Return the labels of arms: 0, 1, ... for a number, else the distinct names given."""
     if isinstance(value, str):
         raise ArgumentError(name, f"must be a number of arms or a list of names, got {value!r}")
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, Sequence):
         if not value:
             raise ArgumentError(name, "must hold at least one arm")

@@ -42,6 +42,10 @@ def demo(horizon: int, replications: int, seed: int, delta: float, out: Path) ->
 
     import uli_fast as uli
 
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise click.ClickException(f"--out: {problem}") from problem
     console = Console()
     facts = uli.datasets.info("isis2")
     console.print(f"[bold]{facts['title']}[/bold]\n{facts['source']}\n")
@@ -60,13 +64,12 @@ def demo(horizon: int, replications: int, seed: int, delta: float, out: Path) ->
     result = uli.compare(learners, warm, horizon, replications, seed, n_jobs=-1)
     console.print(result.table())
     console.print(_verdict(result))
-    out.mkdir(parents=True, exist_ok=True)
     figure = out / "gap.png"
     try:
         result.plot(figure)
         console.print(f"figure: {figure}")
     except uli.errors.MissingExtraError as problem:
-        console.print(f"no figure: {problem}")
+        console.print(f"no figure: {problem}", markup=False)
 
 
 def _verdict(result: Comparison) -> str:

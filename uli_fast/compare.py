@@ -93,6 +93,8 @@ def _named(learners: Iterable[ArmLearner] | Mapping[str, ArmLearner]) -> dict[st
     if not named:
         raise ArgumentError("learners", "must hold at least one learner")
     for name, learner in named.items():
+        if not isinstance(name, str):
+            raise ArgumentError("learners", f"names must be strings, got {name!r}")
         if not isinstance(learner, ArmLearner):
             raise ArgumentError("learners", f"{name}: is not a learner for arms: {learner!r}")
     return named

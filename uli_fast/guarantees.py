@@ -110,8 +110,11 @@ class Guarantee:
 
     def bound(self, t: Any) -> Any:
         """Return F(delta, t) in reward units, for a round or an array of rounds."""
-        rounds = np.asarray(t, dtype=np.float64)
-        if not (rounds >= 1.0).all():
+        try:
+            rounds = np.asarray(t, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise ArgumentError("t", f"must be rounds (numbers), got {t!r}") from None
+        if not ((rounds >= 1.0) & (rounds < np.inf)).all():
             raise ArgumentError("t", f"must be at least 1, got {t!r}")
         values = self.scale * self._unit(rounds)
         return float(values) if rounds.ndim == 0 else values
@@ -153,6 +156,8 @@ class Guarantee:
         low, high = 1, 2
         while holds(high):
             low, high = high, 2 * high
+            if high > 2**400:
+                raise ArgumentError("eps", "is so small that it takes more than 2**400 rounds")
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if holds(middle) else (low, middle)
@@ -162,7 +167,10 @@ class Guarantee:
         """Search a user's f: every round to 10**4, then a grid to 10**18, then bisection."""
         near = np.arange(1.0, 10.0**4)
         grid = np.unique(np.geomspace(10.0**4, 10.0**18, 2000).round())
-        above = np.concatenate([near, grid])[self.bound(np.concatenate([near, grid])) > eps]
+        values = self.bound(np.concatenate([near, grid]))
+        if np.isnan(values).any():
+            raise NoGuaranteeError("the given f is NaN at some rounds")
+        above = np.concatenate([near, grid])[values > eps]
         if above.size == 0:
             return 0
         low = int(above[-1])

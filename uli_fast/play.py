@@ -58,6 +58,8 @@ def play(
     """
     if not isinstance(learner, ArmLearner):
         raise ArgumentError("learner", f"is not a learner for arms: {learner!r}")
+    if not callable(reward_fn):
+        raise ArgumentError("reward_fn", f"must be callable, got {reward_fn!r}")
     T = _check.horizon("horizon", horizon)
     recorded = _check.recorded_rounds("rounds", rounds, T)
     player = learner.start(arms, seed=seed, horizon=horizon, low=low, high=high)

@@ -173,7 +173,8 @@ class Runs:
                 plain[f.name] = value.to_dict() if value.proved else None
             else:
                 plain[f.name] = value
-        text = json.dumps(plain | {"arrays": arrays}, indent=1)
+        content = plain | {"arrays": arrays}
+        text = json.dumps(content | {"sha256": _digest_of(content)}, indent=1)
         with (folder / "manifest.json").open("w", encoding="utf-8") as file:
             file.write(text)
             _flush(file)
@@ -187,6 +188,8 @@ class Runs:
         source = Path(folder)
         try:
             manifest = json.loads((source / "manifest.json").read_text(encoding="utf-8"))
+            if manifest.pop("sha256") != _digest_of(manifest):
+                raise RunsFileError(f"{source}: the manifest has been altered")
             if manifest["schema"] != SCHEMA:
                 raise RunsFileError(f"{source} has schema {manifest['schema']}, not {SCHEMA}")
             values = {name: _read(source, name, e) for name, e in manifest["arrays"].items()}
@@ -231,6 +234,10 @@ def versions() -> dict[str, str]:
         "numba": numba.__version__,
         "scipy": scipy.__version__,
     }
+
+
+def _digest_of(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _digest(path: Path) -> str:

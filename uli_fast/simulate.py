@@ -25,7 +25,7 @@ from uli_fast.runs import Runs
 # Counts at the recorded rounds are kept up to this size, unless asked for.
 LARGEST_PLAYS = 256 * 2**20
 # Steps of the first chunk, shared among the arms.
-FIRST_BUDGET = 1 << 22
+FIRST_BUDGET = 1 << 19
 # A chunk of a kernel takes between these many seconds once the budget has settled.
 SHORT_CHUNK, LONG_CHUNK = 0.25, 1.0
 
@@ -84,7 +84,8 @@ def simulate(
     M = _check.whole("replications", replications)
     entropy = _check.seed("seed", seed)
     recorded = _check.recorded_rounds("rounds", rounds, T)
-    threads = _check.jobs("n_jobs", n_jobs)
+    threads = min(_check.jobs("n_jobs", n_jobs), M)
+    problem.check_horizon(T)
     chosen = _check.engine(engine, learner.engines_for(problem), _why_not(learner, problem))
     guarantee = _guarantee(learner, problem)
 

@@ -255,6 +255,7 @@ def play_skipping(
         k = safe_plays(rule, law, state, indices, A) if state.n[A] >= FIRST_BLOCK else 0
         if k < SHORTEST_BLOCK:
             play_singly(rule, law, state, indices, record, min(SINGLE_ROUNDS, T - t))
+            budget -= SINGLE_ROUNDS // 16  # a block costs about as much as 16 rounds
             continue
         if is_gaussian(law):
             state.tv[0] += BLOCK_FAILURE

@@ -104,11 +104,14 @@ def absorb(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, 
 
 
 @kernel
-def play_singly(law: Law, state: ArmState, bounds: Bounds, k: int, delta: float, R: float) -> None:
-    """Play k rounds: the least played survivor, its reward, the elimination step.
+def play_singly(
+    law: Law, state: ArmState, bounds: Bounds, k: int, sweep: bool, delta: float, R: float
+) -> None:
+    """Play k rounds, or with ``sweep`` only to the end of the sweep if that comes first.
 
-    The least played survivors follow each other in index order, and somebody falls
-    only when the extreme bounds have crossed: neither needs a search each round.
+    Each is the least played survivor, its reward and the elimination step. The least
+    played survivors follow each other in index order, and somebody falls only when
+    the extreme bounds have crossed: neither needs a search each round.
     """
     active, lower, upper = state.active, bounds.lower, bounds.upper
     K = active.shape[0]
@@ -125,9 +128,12 @@ def play_singly(law: Law, state: ArmState, bounds: Bounds, k: int, delta: float,
         if best > lowest and state.clock[ROUND] > K:  # the first sweep only initialises
             eliminate(active, bounds, state.eliminated, state.clock[ROUND])
             best, lowest = extremes(active, bounds)
+        played = a
         a = (a + 1) % K
         while not active[a]:
             a = (a + 1) % K
+        if sweep and a <= played:
+            break
 
 
 @kernel
@@ -149,7 +155,7 @@ def play_rounds(
     bounds = restore_bounds(state, delta, R)
     while budget > 0 and state.clock[ROUND] < T:
         k = min(budget, next_stop(record) - state.clock[ROUND])
-        play_singly(law, state, bounds, k, delta, R)
+        play_singly(law, state, bounds, k, False, delta, R)
         budget -= k
         note(record, state.n, state.clock[ROUND])
     return bool(state.clock[ROUND] == T)
@@ -249,7 +255,8 @@ def play_skipping(
                 room = room_to_spread(state, n[first], delta, R)
                 k = plan_sweeps(law, active, n[first], room)
         if k < SHORTEST_SWEEPS or not draw_sweeps(law, active, n[first], k, room):
-            play_singly(law, state, bounds, 1, delta, R)
+            left = next_stop(record) - state.clock[ROUND]
+            play_singly(law, state, bounds, left, True, delta, R)
             note(record, state.n, state.clock[ROUND])
             continue
         m = count_active(active)

@@ -140,7 +140,8 @@ class Player:
         guarantee = self.learner.guarantee(self.arms_info())
         t = int(self._state.clock[0]) + 1
         envelope = guarantee.bound(t)
-        bound = min(envelope, self._unit_gap_bound() * self._scale)
+        largest = self._scale if math.isfinite(self.low) else math.inf
+        bound = min(envelope, self._unit_gap_bound() * self._scale, largest)
         if len(self.active) == 1:
             bound = 0.0 if guarantee.proved else bound
         return Certificate(t, bound, envelope, guarantee.delta, self.active, guarantee.proved)

@@ -14,7 +14,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64, I64
-from uli_fast.errors import RewardsExhaustedError
+from uli_fast.errors import ArgumentError, RewardsExhaustedError
 
 if TYPE_CHECKING:
     from uli_fast.kernels._rewards import Law
@@ -69,6 +69,9 @@ class ArmBandit:
     def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
         raise TypeError(f"{type(self).__name__} has no reward law")
+
+    def check_horizon(self, horizon: int) -> None:
+        """Refuse a horizon for which the rewards cannot last."""
 
     def check_supply(self, pulls: I64) -> None:
         """Refuse a run that used more rewards than there are."""
@@ -153,7 +156,7 @@ class BetaBandit(ArmBandit):
         self.alpha, self.beta = _check.vector("alpha", alpha), _check.vector("beta", beta)
         _check.same_length("beta", self.beta, self.alpha.size)
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
-            _check.positive(name, value.min())
+            _check.positive(name, float(value.min()))
         low, high = _check.interval(low, high)
         means = low + (high - low) * self.alpha / (self.alpha + self.beta)
         super().__init__(means, names, low, high)
@@ -216,7 +219,8 @@ class TableBandit(ArmBandit):
         if means is None:
             means = np.clip(table.mean(axis=1), low, high)
         super().__init__(*_bounded("means", means, low, high, names))
-        _check.same_length("rewards", table, self.n_arms)
+        if len(table) != self.n_arms:
+            raise ArgumentError("rewards", f"has {len(table)} rows for {self.n_arms} means")
         self.columns = table.shape[1]
         self._prefix = np.zeros((self.n_arms, self.columns + 1))
         np.cumsum((table - low) / (high - low), axis=1, out=self._prefix[:, 1:])
@@ -226,6 +230,14 @@ class TableBandit(ArmBandit):
         from uli_fast.kernels._rewards import TABLE
 
         return self._real_law(TABLE, rng, prefix=self._prefix)
+
+    def check_horizon(self, horizon: int) -> None:
+        """Refuse a horizon beyond all rewards of the table."""
+        if horizon > self.n_arms * self.columns:
+            raise RewardsExhaustedError(
+                f"horizon: {horizon} rounds need more rewards than the table has "
+                f"({self.n_arms} arms with {self.columns} columns)"
+            )
 
     def check_supply(self, pulls: I64) -> None:
         """Refuse a run that used more rewards than the table has."""

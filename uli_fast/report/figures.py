@@ -11,7 +11,7 @@ import numpy as np
 from uli_fast import metrics
 from uli_fast._typing import F64
 from uli_fast.errors import MissingExtraError
-from uli_fast.report.tables import reference
+from uli_fast.report.tables import reference, short_name
 from uli_fast.runs import Runs
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ def gap_figure(
     figure = Figure(figsize=(9.0, 5.5), layout="constrained")
     axes: Any = figure.subplots()
     floor = _floor(runs)
-    for i, (r, name) in enumerate(zip(runs, names or [x.learner for x in runs], strict=True)):
-        _draw(axes, r, name, _COLOURS[i % len(_COLOURS)], floor)
+    for i, (r, name) in enumerate(zip(runs, names or [short_name(x) for x in runs], strict=True)):
+        # later lines are thinner, so that none hides another
+        _draw(axes, r, name, _COLOURS[i % len(_COLOURS)], max(4.0 - i, 1.0), floor)
     against = reference(runs)
     if against is not None and any(r.guarantee is None for r in runs):
         name = f"(dots above {against.formula}'s F: relapses that F forbids)"
@@ -48,10 +49,10 @@ def gap_figure(
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_ylim(bottom=floor)
-    axes.set_xlim(1, runs[0].horizon)
+    axes.set_xlim(1, max(runs[0].horizon, 2))
     axes.set_xlabel("round t")
     axes.set_ylabel("largest gap at or after round t")
-    axes.set_title(f"{runs[0].problem}, {runs[0].replications} runs", fontsize=10)
+    axes.set_title(f"{runs[0].problem}; replications: {runs[0].replications}", fontsize=10)
     axes.grid(True, which="major", alpha=0.3)
     axes.legend(loc="lower left", fontsize=8)
     if path is not None:
@@ -65,12 +66,12 @@ def _floor(runs: Sequence[Runs]) -> float:
     return float(positive.min()) / 10.0 if positive.size else 1e-3
 
 
-def _draw(axes: Any, r: Runs, name: str, colour: str, floor: float) -> None:
+def _draw(axes: Any, r: Runs, name: str, colour: str, width: float, floor: float) -> None:
     gaps = r._known_gaps()
     rounds = _rounds(r)
     ahead = metrics.gap_from(r.last_play, gaps, rounds)
     shown: F64 = np.where(ahead > 0.0, ahead, floor)
-    axes.step(rounds, np.median(shown, axis=0), where="pre", color=colour, lw=2.2, label=name)
+    axes.step(rounds, np.median(shown, axis=0), where="pre", color=colour, lw=width, label=name)
     axes.step(rounds, shown.max(axis=0), where="pre", color=colour, lw=0.8)
     bad = gaps > 0.0
     last = r.last_play[:, bad]

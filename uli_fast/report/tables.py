@@ -23,14 +23,20 @@ def reference(runs: Sequence[Runs]) -> Guarantee | None:
     return min(proved, key=lambda g: float(g.bound(runs[0].horizon)), default=None)
 
 
+def short_name(runs: Runs) -> str:
+    """Return the learner's class, without its parameters."""
+    return runs.learner.split("(")[0]
+
+
 def runs_table(runs: Sequence[Runs], names: Sequence[str] | None = None) -> Table:
     """Return one line per Runs."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     first = runs[0]
     against = reference(runs)
-    title = f"{first.problem}\n{first.horizon:.6g} rounds, {first.replications} replications"
+    title = Text(f"{first.problem}\n{first.horizon:.6g} rounds, {first.replications} replications")
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True)
     table.add_column("learner", no_wrap=True)
     headers = (
@@ -43,9 +49,9 @@ def runs_table(runs: Sequence[Runs], names: Sequence[str] | None = None) -> Tabl
     )
     for header in headers:
         table.add_column(header, justify="right", no_wrap=True)
-    for name, r in zip(names or [x.learner for x in runs], runs, strict=True):
-        table.add_row(name, *_cells(r, against))
-    table.caption = _caption(runs, against)
+    for name, r in zip(names or [short_name(x) for x in runs], runs, strict=True):
+        table.add_row(Text(name), *_cells(r, against))
+    table.caption = Text(_caption(runs, against))
     table.caption_justify = "left"
     return table
 
