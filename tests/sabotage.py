@@ -131,7 +131,7 @@ SABOTAGES = (
         "uli_fast/kernels/_blocks.py",
         "if min(most, k - least) <= room:",
         "if True:",
-        "tests/theory/test_laws.py::test_refused_blocks_keep_the_law",
+        "tests/kernels/test_blocks.py::test_no_arrangement_of_accepted_sweeps_spreads_beyond_the_room",
     ),
     Sabotage(
         "deterministic rewards accumulated",

@@ -1,0 +1,95 @@
+"""What a block lets pass, checked on the draws themselves."""
+
+import numba
+import numpy as np
+import pytest
+
+from uli_fast.kernels._blocks import allowed_failures, draw_sweeps, plan_sweeps, play_block
+from uli_fast.kernels._rewards import BernoulliBlocks, play_one
+
+
+def law(means, caution=1.0, seed=0):
+    means = np.array(means)
+    urn = np.zeros((2, means.size), np.int64)
+    return BernoulliBlocks(means, np.random.default_rng(seed), caution, urn)
+
+
+@numba.njit
+def draw(law, active, n, k, room):
+    return draw_sweeps(law, active, n, k, room)
+
+
+@numba.njit
+def plan(law, active, n, room):
+    return plan_sweeps(law, active, n, room)
+
+
+@numba.njit
+def block(law, a, n, k, total):
+    return play_block(law, a, n, k, total)
+
+
+@numba.njit
+def one(law, a, n, total):
+    return play_one(law, a, n, total)
+
+
+def test_no_arrangement_of_accepted_sweeps_spreads_beyond_the_room():
+    rng, accepted, refused = np.random.default_rng(5), 0, 0
+    for seed in range(400):
+        means = rng.uniform(0, 1, 3)
+        k, room = int(rng.integers(4, 60)), float(rng.uniform(1, 40))
+        rewards = law(means, seed=seed)
+        kept = draw(rewards, np.ones(3, np.bool_), 100, k, room)
+        wins = rewards.urn[1]
+        # The worst arrangement of a pair: one arm wins first, the other loses first.
+        worst = 0
+        for winner in range(3):
+            for loser in range(3):
+                i = np.arange(k + 1)
+                gain = np.minimum(i, wins[winner]) - np.maximum(0, i - (k - wins[loser]))
+                worst = max(worst, int(gain.max()) if winner != loser else 0)
+        if kept:
+            accepted += 1
+            assert worst <= room
+            assert (rewards.urn[0] == 0).all()
+        else:
+            refused += 1
+            assert (rewards.urn[0] == k).all()
+    assert min(accepted, refused) > 50
+
+
+def test_planned_sweeps_are_seldom_refused():
+    active, refused = np.ones(10, np.bool_), 0
+    for seed in range(2000):
+        rewards = law([0.5] * 10, seed=seed)
+        k = plan(rewards, active, 10**6, 5000.0)
+        assert 8000 < k < 10_000  # nearly twice the room: half of the rewards are failures
+        refused += not draw(rewards, active, 10**6, k, 5000.0)
+    assert refused == 0
+
+
+@pytest.mark.parametrize("p", [0.02, 0.5, 0.95])
+def test_an_accepted_block_holds_no_more_failures_than_allowed(p):
+    refused = 0
+    for seed in range(300):
+        rewards = law([p], caution=0.0, seed=seed)
+        played, total = block(rewards, 0, 1000, 200, 0)
+        if played == 200:
+            assert 200 - total <= allowed_failures(p, 0.0, 200)
+        else:
+            refused += 1
+            assert played == 1
+            assert rewards.urn[0, 0] == 199
+            assert 200 - (total + rewards.urn[1, 0]) > allowed_failures(p, 0.0, 200)
+    assert 50 < refused < 250
+
+
+def test_an_urn_gives_back_exactly_what_was_drawn():
+    rewards = law([0.5])
+    rewards.urn[:, 0] = 500, 123
+    total = 0
+    for n in range(500):
+        total = one(rewards, 0, n, total)
+    assert total == 123
+    assert (rewards.urn == 0).all()
