@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -12,11 +11,8 @@ import numpy as np
 
 from uli_fast import _check, metrics
 from uli_fast._progress import follow
-from uli_fast._typing import F64
-from uli_fast.errors import ArgumentError, GuaranteeWarning, NoGuaranteeError
-from uli_fast.guarantees import ArmsInfo, Guarantee
+from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner
-from uli_fast.learners._optimism import OptimisticLearner
 from uli_fast.runs import Runs
 
 
@@ -70,7 +66,10 @@ def play(
         _check.same_length("means", truth, K)
         _check.within("means", truth, player.low, player.high)
         gaps = truth.max() - truth
-    guarantee = _guarantee(learner, player.arms_info(), gaps)
+    info = player.arms_info()
+    if gaps is not None and math.isinf(info.largest_gap):
+        info = info._replace(largest_gap=float(gaps.max()))
+    guarantee = learner.guarantee_if_any(info)
     # A user's f is followed round by round; proved ones decrease and need last plays only.
     follow_f = guarantee is not None and not guarantee.proved and gaps is not None
     worst = 0.0
@@ -114,18 +113,6 @@ def play(
         quotas=_as_array(learner.quotas(K, T)),
         elapsed=time.perf_counter() - started,
     )
-
-
-def _guarantee(learner: ArmLearner, info: ArmsInfo, gaps: F64 | None) -> Guarantee | None:
-    """Return the bound in reward units, or None where none is proved."""
-    if math.isinf(info.largest_gap) and gaps is not None:
-        info = info._replace(largest_gap=float(gaps.max()))
-    try:
-        return learner.guarantee(info)
-    except NoGuaranteeError as reason:
-        if not isinstance(learner, OptimisticLearner):
-            warnings.warn(f"no guarantee: {reason}", GuaranteeWarning, stacklevel=3)
-        return None
 
 
 def _as_array(quotas: list[int] | None) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -15,10 +14,8 @@ import numpy as np
 from uli_fast import _check, metrics
 from uli_fast._progress import Progress, follow
 from uli_fast._typing import F64, I64
-from uli_fast.errors import ArgumentError, GuaranteeWarning, NoGuaranteeError
-from uli_fast.guarantees import Guarantee
+from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner, ArmRun
-from uli_fast.learners._optimism import OptimisticLearner
 from uli_fast.problems.arms import ArmBandit
 from uli_fast.runs import Runs
 
@@ -87,7 +84,7 @@ def simulate(
     threads = min(_check.jobs("n_jobs", n_jobs), M)
     problem.check_horizon(T)
     chosen = _check.engine(engine, learner.engines_for(problem), _why_not(learner, problem))
-    guarantee = _guarantee(learner, problem)
+    guarantee = learner.guarantee_if_any(problem)
 
     size = 8 * M * recorded.size * problem.n_arms
     keep = size <= LARGEST_PLAYS if keep_plays is None else bool(keep_plays)
@@ -133,16 +130,6 @@ def _why_not(learner: ArmLearner, problem: ArmBandit) -> str:
     if "skip" not in learner.engines:
         return f"{type(learner).__name__} is played round by round only"
     return f"{type(problem).__name__} has no law for the sum of many rewards"
-
-
-def _guarantee(learner: ArmLearner, problem: ArmBandit) -> Guarantee | None:
-    """Return the bound, or None with one warning where the learner's proof does not apply."""
-    try:
-        return learner.guarantee(problem)
-    except NoGuaranteeError as reason:
-        if not isinstance(learner, OptimisticLearner):
-            warnings.warn(f"no guarantee: {reason}", GuaranteeWarning, stacklevel=3)
-        return None
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,6 +11,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64
+from uli_fast.errors import GuaranteeWarning, NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 
 if TYPE_CHECKING:
@@ -47,6 +49,14 @@ class ArmLearner:
     def guarantee(self, about: Any) -> Guarantee:
         """Return the bound for a problem or a number of arms."""
         raise NotImplementedError
+
+    def guarantee_if_any(self, about: Any) -> Guarantee | None:
+        """Return the bound, or None with a warning where the proof does not apply."""
+        try:
+            return self.guarantee(about)
+        except NoGuaranteeError as reason:
+            warnings.warn(f"no guarantee: {reason}", GuaranteeWarning, stacklevel=3)
+            return None
 
     def begin(
         self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int

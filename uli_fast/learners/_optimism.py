@@ -29,6 +29,10 @@ class OptimisticLearner(ArmLearner):
         """Raise NoGuaranteeError: optimism has no near-optimal F_ULI."""
         raise NoGuaranteeError(self.why_no_guarantee)
 
+    def guarantee_if_any(self, about: Any) -> Guarantee | None:
+        """Return None: an optimistic learner promises nothing, so there is nothing to warn of."""
+        return None
+
     def begin(
         self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
     ) -> ArmRun:

@@ -83,7 +83,11 @@ class EliminationFramework(ArmLearner):
         state = new_state(law)
         played = np.zeros(_CHUNK, np.int64)
         worst = np.zeros(1)
-        guarantee = _or_none(self, problem)
+        guarantee: Guarantee | None
+        try:
+            guarantee = self.guarantee(problem)
+        except NoGuaranteeError:  # simulate has warned of it
+            guarantee = None
 
         def advance(budget: int) -> bool:
             before = int(state.clock[0])
@@ -153,10 +157,3 @@ def _compiled(play: Callable[..., Any]) -> Callable[..., Any]:
 
 def _is_compiled(rule: Any) -> bool:
     return hasattr(rule, "py_func") and hasattr(rule, "nopython_signatures")
-
-
-def _or_none(learner: EliminationFramework, problem: ArmBandit) -> Guarantee | None:
-    try:
-        return learner.guarantee(problem)
-    except NoGuaranteeError:
-        return None

@@ -201,6 +201,14 @@ class Player:
             raise StateError("state", "contradicts itself: decisions, counts and rewards differ")
         self._load_extra(saved["extra"])
 
+    def _count(self, a: int, reward: float) -> None:
+        """Add a settled play of arm a to the counts."""
+        state = self._state
+        state.n[a] += 1
+        state.total[a] += reward
+        state.clock[0] += 1
+        state.last[a] = state.clock[0]
+
     def _ask(self) -> Decision:
         a = self._choose()
         self._asked[a] += 1

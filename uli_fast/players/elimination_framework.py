@@ -34,12 +34,8 @@ class FrameworkPlayer(Player):
             raise
 
     def _absorb(self, a: int, reward: float) -> None:
-        state = self._state
-        state.n[a] += 1
-        state.total[a] += reward
-        state.clock[0] += 1
-        state.last[a] = state.clock[0]
-        self.learner.restrict(state)
+        self._count(a, reward)
+        self.learner.restrict(self._state)
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         # A rule says which arms stay, not how well they are known.

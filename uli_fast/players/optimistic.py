@@ -31,11 +31,7 @@ class OptimisticPlayer(Player):
         return np.where(n > 0, means, best)
 
     def _absorb(self, a: int, reward: float) -> None:
-        state = self._state
-        state.n[a] += 1
-        state.total[a] += reward
-        state.clock[0] += 1
-        state.last[a] = state.clock[0]
+        self._count(a, reward)
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         from uli_fast.kernels._optimism import radii

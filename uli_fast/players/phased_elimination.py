@@ -56,10 +56,7 @@ class PhasedPlayer(Player):
         from uli_fast.kernels.phased_elimination import close_phase, next_arm
 
         state, start, m = self._state, self._start, self.quota
-        state.n[a] += 1
-        state.total[a] += reward
-        state.clock[0] += 1
-        state.last[a] = state.clock[0]
+        self._count(a, reward)
         if next_arm(state, start, m) < 0:
             active = state.active.copy()
             self._closed_mean[active] = (state.total - start.total)[active] / m
