@@ -129,8 +129,8 @@ SABOTAGES = (
     Sabotage(
         "SE accepts every block that it has drawn",
         "uli_fast/kernels/_blocks.py",
-        "if min(most, k - least) <= room:",
-        "if True:",
+        "accepted = bool(min(most, k - least) <= room)",
+        "accepted = True",
         "tests/kernels/test_blocks.py::test_no_arrangement_of_accepted_sweeps_spreads_beyond_the_room",
     ),
     Sabotage(

@@ -15,8 +15,8 @@ def law(means, caution=1.0, seed=0):
 
 
 @numba.njit
-def draw(law, active, n, k, room):
-    return draw_sweeps(law, active, n, k, room)
+def draw(law, active, n, total, k, room):
+    return draw_sweeps(law, active, n, total, k, room)
 
 
 @numba.njit
@@ -40,8 +40,9 @@ def test_no_arrangement_of_accepted_sweeps_spreads_beyond_the_room():
         means = rng.uniform(0, 1, 3)
         k, room = int(rng.integers(4, 60)), float(rng.uniform(1, 40))
         rewards = law(means, seed=seed)
-        kept = draw(rewards, np.ones(3, np.bool_), 100, k, room)
-        wins = rewards.urn[1]
+        total = np.zeros(3, np.int64)
+        kept = draw(rewards, np.ones(3, np.bool_), 100, total, k, room)
+        wins = total if kept else rewards.urn[1]
         # The worst arrangement of a pair: one arm wins first, the other loses first.
         worst = 0
         for winner in range(3):
@@ -52,8 +53,9 @@ def test_no_arrangement_of_accepted_sweeps_spreads_beyond_the_room():
         if kept:
             accepted += 1
             assert worst <= room
-            assert (rewards.urn[0] == 0).all()
+            assert (rewards.urn == 0).all()
         else:
+            assert worst > room or wins.max() > room
             refused += 1
             assert (rewards.urn[0] == k).all()
     assert min(accepted, refused) > 50
@@ -65,7 +67,7 @@ def test_planned_sweeps_are_seldom_refused():
         rewards = law([0.5] * 10, seed=seed)
         k = plan(rewards, active, 10**6, 5000.0)
         assert 8000 < k < 10_000  # nearly twice the room: half of the rewards are failures
-        refused += not draw(rewards, active, 10**6, k, 5000.0)
+        refused += not draw(rewards, active, 10**6, np.zeros(10, np.int64), k, 5000.0)
     assert refused == 0
 
 

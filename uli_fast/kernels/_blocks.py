@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from uli_fast._typing import B1
+from uli_fast._typing import B1, Total
 from uli_fast.kernels._jit import by_type, kernel
 from uli_fast.kernels._rewards import (
     DETERMINISTIC,
@@ -134,14 +134,9 @@ def plan_sweeps(law: Law, active: B1, n: int, room: float) -> int:
     raise TypeError("plan_sweeps is called from compiled kernels only")
 
 
-def draw_sweeps(law: Law, active: B1, n: int, k: int, room: float) -> bool:
-    """Draw k sweeps ahead where needed; say whether they surely eliminate nobody."""
+def draw_sweeps(law: Law, active: B1, n: int, total: Total, k: int, room: float) -> bool:
+    """Add k sweeps to the sums, unless they might eliminate somebody; say whether done."""
     raise TypeError("draw_sweeps is called from compiled kernels only")
-
-
-def sum_after(law: Law, a: int, n: int, k: int, total: Any) -> Any:
-    """Return the sum of arm a after the k sweeps that draw_sweeps let pass."""
-    raise TypeError("sum_after is called from compiled kernels only")
 
 
 @by_type(plan_sweeps)
@@ -151,22 +146,20 @@ def _plan_sweeps(law: Any, active: Any, n: Any, room: Any) -> Callable[..., int]
 
 
 @by_type(draw_sweeps)
-def _draw_sweeps(law: Any, active: Any, n: Any, k: Any, room: Any) -> Callable[..., bool]:
+def _draw_sweeps(
+    law: Any, active: Any, n: Any, total: Any, k: Any, room: Any
+) -> Callable[..., bool]:
     return _draw_bernoulli if law.instance_class is BernoulliBlocks else _draw_real
-
-
-@by_type(sum_after)
-def _sum_after(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., Any]:
-    if law.instance_class is BernoulliBlocks:
-        return _sum_bernoulli
-    return lambda law, a, n, k, total: total_after(law, a, n, k, total)
 
 
 def _plan_real(law: Any, active: Any, n: Any, room: Any) -> int:
     return int(min(room, n))
 
 
-def _draw_real(law: Any, active: Any, n: Any, k: Any, room: Any) -> bool:
+def _draw_real(law: Any, active: Any, n: Any, total: Any, k: Any, room: Any) -> bool:
+    for a in range(active.shape[0]):
+        if active[a]:
+            total[a] = total_after(law, a, n, k, total[a])
     return True
 
 
@@ -184,7 +177,7 @@ def _plan_bernoulli(law: Any, active: Any, n: Any, room: Any) -> int:
     return max(int(min(room, n)), int(longest - excess / max(rate, 1e-3)))
 
 
-def _draw_bernoulli(law: Any, active: Any, n: Any, k: Any, room: Any) -> bool:
+def _draw_bernoulli(law: Any, active: Any, n: Any, total: Any, k: Any, room: Any) -> bool:
     """Draw each arm's successes; refused sweeps stay in the urn, revealed one by one.
 
     With s successes in k pulls an arm gains at most min(i, s) in i of them and at
@@ -196,15 +189,12 @@ def _draw_bernoulli(law: Any, active: Any, n: Any, k: Any, room: Any) -> bool:
         if active[a]:
             wins[a] = total_after(law, a, n, k, 0)
             most, least = max(most, wins[a]), min(least, wins[a])
-    if min(most, k - least) <= room:
-        return True
+    accepted = bool(min(most, k - least) <= room)
     for a in range(active.shape[0]):
         if active[a]:
-            pulls[a] = k
-    return False
-
-
-def _sum_bernoulli(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
-    wins = law.urn[1, a]
-    law.urn[1, a] = 0
-    return total + wins
+            if accepted:
+                total[a] += wins[a]
+                wins[a] = 0
+            else:
+                pulls[a] = k
+    return accepted

@@ -28,7 +28,6 @@ from uli_fast.kernels._blocks import (
     draw_sweeps,
     is_gaussian,
     plan_sweeps,
-    sum_after,
     swing,
 )
 from uli_fast.kernels._jit import kernel, step
@@ -206,14 +205,13 @@ def certified_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) 
 def sweep_block(
     law: Law, state: ArmState, bounds: Bounds, wd: float, k: int, m: int, T: int
 ) -> None:
-    """Play k whole sweeps over the m survivors, one draw per arm; wd is the width after them."""
+    """Count k whole sweeps of the m survivors, drawn already; wd is the width after them."""
     t = state.clock[ROUND]
     i = 0
     for a in range(state.n.shape[0]):
         if state.active[a]:
             n = state.n[a] + k
-            total = sum_after(law, a, n - k, k, state.total[a])
-            state.n[a], state.total[a] = n, total
+            state.n[a], total = n, state.total[a]
             bounds.lower[a], bounds.upper[a] = total / n - wd, total / n + wd
             turns = k
             if t + k * m > T:  # those within the horizon
@@ -254,7 +252,7 @@ def play_skipping(
             else:
                 room = room_to_spread(state, n[first], delta, R)
                 k = plan_sweeps(law, active, n[first], room)
-        if k < SHORTEST_SWEEPS or not draw_sweeps(law, active, n[first], k, room):
+        if k < SHORTEST_SWEEPS or not draw_sweeps(law, active, n[first], state.total, k, room):
             left = next_stop(record) - state.clock[ROUND]
             play_singly(law, state, bounds, left, True, delta, R)
             note(record, state.n, state.clock[ROUND])
