@@ -20,11 +20,16 @@ _HOME = {
     "DeterministicBandit": "problems.arms",
     "GaussianBandit": "problems.arms",
     "TableBandit": "problems.arms",
+    "LinearBandit": "problems.linear",
     "SuccessiveElimination": "learners.successive_elimination",
     "PhasedElimination": "learners.phased_elimination",
     "UCB": "learners.ucb",
     "LilUCB": "learners.lil_ucb",
     "EliminationFramework": "learners.elimination_framework",
+    "MetaElimination": "learners.meta_elimination",
+    "Exp3P": "learners.exp3p",
+    "GeometricHedge": "learners.geometric_hedge",
+    "Scrible": "learners.scrible",
     "Guarantee": "guarantees",
     "Runs": "runs",
     "simulate": "simulate",
@@ -33,7 +38,7 @@ _HOME = {
     "Comparison": "compare",
     "restore": "players",
 }
-_MODULES = {"datasets": "problems.datasets", "errors": "errors"}
+_MODULES = {"datasets": "problems.datasets", "designs": "designs", "errors": "errors"}
 
 __all__ = [
     "UCB",
@@ -42,16 +47,22 @@ __all__ = [
     "Comparison",
     "DeterministicBandit",
     "EliminationFramework",
+    "Exp3P",
     "GaussianBandit",
+    "GeometricHedge",
     "Guarantee",
     "LilUCB",
+    "LinearBandit",
+    "MetaElimination",
     "PhasedElimination",
     "Runs",
+    "Scrible",
     "SuccessiveElimination",
     "TableBandit",
     "__version__",
     "compare",
     "datasets",
+    "designs",
     "errors",
     "play",
     "restore",
@@ -59,12 +70,16 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from uli_fast import errors
+    from uli_fast import designs, errors
     from uli_fast.compare import Comparison, compare
     from uli_fast.guarantees import Guarantee
     from uli_fast.learners.elimination_framework import EliminationFramework
+    from uli_fast.learners.exp3p import Exp3P
+    from uli_fast.learners.geometric_hedge import GeometricHedge
     from uli_fast.learners.lil_ucb import LilUCB
+    from uli_fast.learners.meta_elimination import MetaElimination
     from uli_fast.learners.phased_elimination import PhasedElimination
+    from uli_fast.learners.scrible import Scrible
     from uli_fast.learners.successive_elimination import SuccessiveElimination
     from uli_fast.learners.ucb import UCB
     from uli_fast.play import play
@@ -77,6 +92,7 @@ if TYPE_CHECKING:
         GaussianBandit,
         TableBandit,
     )
+    from uli_fast.problems.linear import LinearBandit
     from uli_fast.runs import Runs
     from uli_fast.simulate import simulate
 

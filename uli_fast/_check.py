@@ -93,6 +93,22 @@ def horizon(name: str, value: Any) -> int:
     return result
 
 
+def tuned_horizon(value: int | None, least: float, learner: str) -> None:
+    """Refuse a missing horizon, or one too short for a learner that is tuned to it."""
+    if value is None:
+        raise ArgumentError("horizon", f"must be given: {learner} is tuned to it")
+    if value <= least:
+        raise ArgumentError("horizon", f"must exceed {least:.1f} for {learner} here, got {value}")
+
+
+def has_features(name: str, features: F64, learner: str) -> None:
+    """Refuse arms that are not vectors."""
+    if features.shape[1] == 0:
+        raise ArgumentError(
+            name, f"{learner} needs arms that are vectors: a LinearBandit or a (K, d) array"
+        )
+
+
 def recorded_rounds(name: str, value: Iterable[Any] | None, last: int) -> I64:
     """Return sorted distinct rounds within 1..last; by default 100 log-spaced ones."""
     if value is None:
@@ -137,7 +153,7 @@ def vector(name: str, value: Any) -> F64:
     if result.ndim != 1:
         raise ArgumentError(name, f"must be one-dimensional, got shape {result.shape}")
     if result.size == 0:
-        raise ArgumentError(name, "must hold at least one arm")
+        raise ArgumentError(name, "must not be empty")
     return result
 
 
@@ -165,6 +181,18 @@ def _floats(name: str, value: Any) -> F64:
     if np.abs(result).max(initial=0.0) > LARGEST_NUMBER:
         raise ArgumentError(name, "holds a number that is too large")
     return result
+
+
+def inner_products(name: str, theta: F64, arms: F64, largest: float = LARGEST_NUMBER) -> F64:
+    """Return <theta, a> for every arm, at most ``largest`` in size; rounding is forgiven."""
+    same_length(name, theta, arms.shape[1])
+    result: F64 = (arms * theta).sum(axis=1)  # equal arms get equal values, as BLAS does not
+    worst = float(result[np.abs(result).argmax()])
+    if abs(worst) > largest * (1.0 + 1e-12):
+        raise ArgumentError(
+            name, f"<theta, a> must lie in [-{largest:g}, {largest:g}] for every arm, got {worst!r}"
+        )
+    return np.clip(result, -largest, largest)
 
 
 def same_length(name: str, value: Sequence[Any] | F64, size: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 F64: TypeAlias = NDArray[np.float64]
+U64: TypeAlias = NDArray[np.uint64]
 I64: TypeAlias = NDArray[np.int64]
 B1: TypeAlias = NDArray[np.bool_]
 # Reward sums: int64 for Bernoulli arms (exact to 10**18), float64 otherwise.

@@ -51,6 +51,10 @@ class RewardsExhaustedError(UliError):
     """A table of rewards was too short for the run."""
 
 
+class DesignError(UliError):
+    """No design within the tolerance was found in the iterations allowed."""
+
+
 class RuleError(UliError):
     """A user's elimination rule gave something that is not a usable mask."""
 

@@ -37,25 +37,54 @@ class ArmsInfo(NamedTuple):
     largest_gap: float = 1.0  # on the learner's scale
     scale: float = 1.0  # reward units per unit of the learner's scale
     subgaussian: float = 0.0  # what the rewards are known to be
+    d: int | None = None  # rank of the arms, if they are vectors
+    low: float | None = 0.0  # range of the rewards, None if unbounded
+    high: float | None = 1.0
+    intercept: float = 0.0  # of linear rewards
+    largest_mean: float = 1.0  # of linear rewards, from the intercept
+
+    @property
+    def bounded(self) -> bool:
+        """Whether rewards stay in a known range."""
+        return self.low is not None
 
 
-def describe_arms(about: Any, R: float) -> ArmsInfo:
-    """Read a problem or a number of arms, refusing laws that are not R-subgaussian.
+def read_arms(about: Any) -> ArmsInfo:
+    """Read a problem, a number of arms, (K, d), or an array of arms.
 
-    A number of arms says nothing of the rewards: R is then taken at its word.
+    Numbers say nothing of the rewards: they are taken to lie in [0, 1].
     """
+    from uli_fast.designs import rank
     from uli_fast.problems.arms import ArmBandit
 
     if isinstance(about, ArmsInfo):
-        info = about
-    elif not isinstance(about, ArmBandit):
-        info = ArmsInfo(_check.whole("about", about))
-    elif about.iid:
-        info = ArmsInfo(about.n_arms, about.largest_gap, about.scale, about.subgaussian)
-    else:
+        return about
+    if isinstance(about, tuple) and len(about) == 2 and np.ndim(about) == 1:
+        return ArmsInfo(_check.whole("about", about[0]), d=_check.whole("about", about[1]))
+    if np.ndim(about) == 2:
+        arms = _check.matrix("about", about)
+        return ArmsInfo(len(arms), d=max(1, rank(arms)))
+    if not isinstance(about, ArmBandit):
+        return ArmsInfo(_check.whole("about", about))
+    if not about.iid:
         raise NoGuaranteeError(
             "a table's rows need not be independent draws from one law; pass means= to claim it"
         )
+    info = ArmsInfo(about.n_arms, about.largest_gap, about.scale, about.subgaussian)
+    info = info._replace(low=about.low, high=about.high)
+    if not about.features.shape[1]:
+        return info
+    largest = float(np.abs(about.means - about.intercept).max())
+    d = max(1, rank(about.features))
+    return info._replace(d=d, intercept=about.intercept, largest_mean=largest)
+
+
+def describe_arms(about: Any, R: float) -> ArmsInfo:
+    """Read arms, refusing laws that are not R-subgaussian.
+
+    A number of arms says nothing of the rewards: R is then taken at its word.
+    """
+    info = read_arms(about)
     if info.subgaussian > R:
         raise NoGuaranteeError(
             f"rewards are {info.subgaussian:g}-subgaussian but the learner assumes R = {R:g}; "
@@ -76,10 +105,41 @@ def _pe_mab(t: F64, delta: float, p: Mapping[str, float]) -> F64:
     return np.sqrt(1024.0 * p["R"] ** 2 * p["K"] * log_term / (3.0 * t))
 
 
+def _meta_g(t: F64, delta: float, p: Mapping[str, float]) -> F64:
+    """Return g(delta / (2 log2(t + 1)^2)) = c d log(10 K / .), d = K for Exp3.P."""
+    log_term = math.log(20.0 * p["K"]) - math.log(delta) + 2.0 * np.log(np.log2(t + 1.0))
+    return np.asarray(p["constant"] * p["dimension"] * log_term)
+
+
+def _meta(t: F64, delta: float, p: Mapping[str, float]) -> F64:
+    return np.sqrt(p["factor"] * _meta_g(t, delta, p) / t)
+
+
+def _meta_unbounded(t: F64, delta: float, p: Mapping[str, float]) -> F64:
+    """Multiply by B_m = 2 (1 + h_m), using m <= log2(t + 1) and so T_m <= mult g (t + 1) + 1.
+
+    Half of delta is for the noise, half for the learner.
+    """
+    half = delta / 2.0
+    longest = p["multiplier"] * _meta_g(t, half, p) * (t + 1.0) + 1.0
+    log_term = np.log(4.0 * longest) + 2.0 * np.log(np.log2(t + 1.0)) - math.log(half)
+    h = p["sigma"] * np.sqrt(2.0 * log_term)
+    return 2.0 * (1.0 + h) * _meta(t, half, p)
+
+
 _FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
     "SE-MAB": _se_mab,
     "PE-MAB": _pe_mab,
+    "META-Exp3P": _meta,
+    "META-GeometricHedge": _meta,
+    "META-GeometricHedge-unbounded": _meta_unbounded,
 }
+
+_META_SOURCES = (
+    Constant("4608", 4608.0, "paper mode: T_m = ceil(576 g_m 2^m), threshold 7"),
+    Constant("945", 945.0, "sharp mode: T_m = ceil(236 g_m 2^m), threshold 3.84"),
+    Constant("log2(t + 1)", 1.0, "phase m(t) <= log2(t + 1), delta_m = delta / (2 m^2)"),
+)
 
 _SOURCES: dict[str, tuple[Constant, ...]] = {
     "SE-MAB": (
@@ -90,6 +150,19 @@ _SOURCES: dict[str, tuple[Constant, ...]] = {
     "PE-MAB": (
         Constant("1024 R^2 / 3", 1024.0 / 3.0, "Lemma PE_MAB_FULI (256/3 at R = 1/2)"),
         Constant("log2(t + 1)", 1.0, "Lemma PE_MAB_bound4ellt: phase l(t) <= log2(t + 1)"),
+    ),
+    "META-Exp3P": (
+        Constant("361 K", 361.0, "g of the paper; 176 is proved (docs/errata.md)"),
+        *_META_SOURCES,
+    ),
+    "META-GeometricHedge": (
+        Constant("256 d", 256.0, "g of GeometricHedge.P (docs/errata.md)"),
+        *_META_SOURCES,
+    ),
+    "META-GeometricHedge-unbounded": (
+        Constant("256 d", 256.0, "g of GeometricHedge.P (docs/errata.md)"),
+        Constant("2 (1 + h)", 2.0, "losses divided by a bound that noise keeps to (delta / 2)"),
+        *_META_SOURCES,
     ),
 }
 

@@ -34,7 +34,7 @@ class Phase(NamedTuple):
     number: int
     first_round: int
     last_round: int
-    quota: int
+    quota: int | None  # plays of each active arm, where a phase shares them out evenly
     active: B1  # (K,)
 
 
@@ -106,6 +106,23 @@ def phases(eliminated_at: I64, quotas: I64, horizon: int) -> list[Phase]:
         active = (eliminated_at == 0) | (eliminated_at >= first)
         last = first + quota * int(active.sum()) - 1
         result.append(Phase(number, first, min(last, horizon), quota, active))
+        first = last + 1
+        if first > horizon:
+            break
+    return result
+
+
+def fixed_phases(eliminated_at: I64, lengths: I64, horizon: int) -> list[Phase]:
+    """Rebuild the phases of one replication whose lengths do not depend on eliminations.
+
+    They end for good once a single arm is left.
+    """
+    result: list[Phase] = []
+    first = 1
+    for number, length in enumerate(lengths.tolist(), start=1):
+        active = (eliminated_at == 0) | (eliminated_at >= first)
+        last = horizon if active.sum() == 1 else min(first + length - 1, horizon)
+        result.append(Phase(number, first, last, None, active))
         first = last + 1
         if first > horizon:
             break

@@ -111,6 +111,7 @@ def play(
         ratios=np.array([worst]) if follow_f else None,
         delta=learner.delta,
         quotas=_as_array(learner.quotas(K, T)),
+        phase_lengths=_as_array(learner.phase_lengths(player.features, T)),
         elapsed=time.perf_counter() - started,
     )
 

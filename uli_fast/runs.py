@@ -53,6 +53,7 @@ class Runs:
     event_held: B1 | None = None  # (M,) all confidence intervals held where looked at
     ratios: F64 | None = None  # (M,) worst ratio where F was followed round by round
     quotas: I64 | None = None  # plays per arm in phase 1, 2, ...
+    phase_lengths: I64 | None = None  # rounds of phase 1, 2, ..., where they are fixed
     delta: float = math.nan  # of the learner
     tv_bound: float = 0.0  # distance of the joint law of the runs from the exact one
     elapsed: float = 0.0  # seconds
@@ -105,9 +106,12 @@ class Runs:
     @property
     def phases(self) -> list[list[metrics.Phase]] | None:
         """Phase by phase for each replication, where the learner has phases."""
-        if self.quotas is None:
+        if self.quotas is not None:
+            return [metrics.phases(row, self.quotas, self.horizon) for row in self.eliminated_at]
+        if self.phase_lengths is None:
             return None
-        return [metrics.phases(row, self.quotas, self.horizon) for row in self.eliminated_at]
+        lengths = self.phase_lengths
+        return [metrics.fixed_phases(row, lengths, self.horizon) for row in self.eliminated_at]
 
     def table(self) -> Table:
         """Return a summary table for the terminal."""

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uli_fast import _check, metrics
 from uli_fast._progress import Progress, follow
-from uli_fast._typing import F64, I64
+from uli_fast._typing import F64, I64, U64
 from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner, ArmRun
 from uli_fast.problems.arms import ArmBandit
 from uli_fast.runs import Runs
+
+if TYPE_CHECKING:
+    from uli_fast.kernels._arms import Record
 
 # Counts at the recorded rounds are kept up to this size, unless asked for.
 LARGEST_PLAYS = 256 * 2**20
@@ -25,12 +29,20 @@ LARGEST_PLAYS = 256 * 2**20
 FIRST_BUDGET = 1 << 19
 # A chunk of a kernel takes between these many seconds once the budget has settled.
 SHORT_CHUNK, LONG_CHUNK = 0.25, 1.0
+# Replications that are played in lockstep are shared among threads in multiples of this.
+LANES = 16
 
 
 def generator(seed: int, replication: int) -> np.random.Generator:
     """Return the generator of one replication, whatever the others are."""
     sequence = np.random.SeedSequence(seed, spawn_key=(replication,))
     return np.random.Generator(np.random.PCG64(sequence))
+
+
+def generator_words(seed: int, replication: int) -> U64:
+    """Return the xoshiro256++ state of one replication's lane."""
+    sequence = np.random.SeedSequence(seed, spawn_key=(replication,))
+    return np.asarray(sequence.generate_state(4, np.uint64), np.uint64)
 
 
 def simulate(
@@ -83,6 +95,7 @@ def simulate(
     recorded = _check.recorded_rounds("rounds", rounds, T)
     threads = min(_check.jobs("n_jobs", n_jobs), M)
     problem.check_horizon(T)
+    learner.check(problem, T)
     chosen = _check.engine(engine, learner.engines_for(problem), _why_not(learner, problem))
     guarantee = learner.guarantee_if_any(problem)
 
@@ -102,6 +115,7 @@ def simulate(
         batch.play_all(threads, bar)
     out = batch.out
     quotas = learner.quotas(problem.n_arms, T)
+    lengths = learner.phase_lengths(problem.features, T)
     return Runs(
         learner=repr(learner),
         problem=repr(problem),
@@ -120,6 +134,7 @@ def simulate(
         event_held=~out.broken if learner.has_event else None,
         ratios=None if np.isnan(out.ratios).all() else out.ratios,
         quotas=None if quotas is None else np.array(quotas, np.int64),
+        phase_lengths=None if lengths is None else np.array(lengths, np.int64),
         delta=learner.delta,
         tv_bound=float(out.tv.sum()),
         elapsed=time.perf_counter() - started,
@@ -173,17 +188,17 @@ class _Batch:
 
     def play_all(self, threads: int, bar: Progress) -> None:
         """Play every replication; Ctrl-C stops after the current chunks."""
-        queue = iter(range(self.out.tv.size))
+        queue = iter(self._groups(threads))
         lock, stop = threading.Lock(), threading.Event()
 
         def work() -> None:
             budget = max(1, FIRST_BUDGET // self.problem.n_arms)
             while not stop.is_set():
                 with lock:
-                    r = next(queue, None)
-                if r is None:
+                    group = next(queue, None)
+                if group is None:
                     return
-                budget = self._play_one(r, budget, stop, bar)
+                budget = self._play_group(group, budget, stop, bar)
 
         if threads == 1:
             work()
@@ -197,30 +212,44 @@ class _Batch:
             for future in futures:
                 future.result()
 
-    def _play_one(self, r: int, budget: int, stop: threading.Event, bar: Progress) -> int:
-        """Play replication r in chunks; return the budget that a chunk settled on."""
+    def _groups(self, threads: int) -> list[range]:
+        """Cut the replications into groups that are played together."""
+        M, most = self.out.tv.size, self.learner.lanes_for(self.problem)
+        size = min(most, LANES * math.ceil(M / LANES / threads)) if most > 1 else 1
+        return [range(r, min(r + size, M)) for r in range(0, M, size)]
+
+    def _begin(self, group: range, records: list[Record]) -> list[ArmRun]:
+        if self.learner.lanes_for(self.problem) == 1:
+            law = self.problem.law(generator(self.seed, group[0]), self.engine)
+            return [self.learner.begin(self.problem, law, records[0], self.engine, self.T)]
+        words = np.stack([generator_words(self.seed, r) for r in group])
+        return self.learner.begin_lanes(self.problem, words, records, self.T)
+
+    def _play_group(self, group: range, budget: int, stop: threading.Event, bar: Progress) -> int:
+        """Play a group in chunks; return the budget that a chunk settled on."""
         from uli_fast.kernels._arms import Record
 
         # The horizon is recorded last: its counts are the final ones.
         asked = self.rounds
         stops = asked if asked[-1] == self.T else np.append(asked, self.T)
-        counts = np.zeros((stops.size, self.problem.n_arms), np.int64)
-        record = Record(stops, counts, np.zeros(1, np.int64))
-        law = self.problem.law(generator(self.seed, r), self.engine)
-        run = self.learner.begin(self.problem, law, record, self.engine, self.T)
+        counts = np.zeros((len(group), stops.size, self.problem.n_arms), np.int64)
+        records = [Record(stops, plays, np.zeros(1, np.int64)) for plays in counts]
+        runs = self._begin(group, records)
         done = False
         while not done and not stop.is_set():
             begun = time.perf_counter()
-            done = run.advance(budget)
+            done = runs[0].advance(budget)
             spent = time.perf_counter() - begun
             if spent > LONG_CHUNK:
                 budget = max(1, budget // 2)
             elif spent < SHORT_CHUNK and not done:
                 budget *= 2
-            self.problem.check_supply(counts[-1] if done else run.state.n)
-            bar.report(r, min(1.0, int(run.state.clock[0]) / self.T))
+            for r, run, plays in zip(group, runs, counts, strict=True):
+                self.problem.check_supply(plays[-1] if done else run.state.n)
+                bar.report(r, min(1.0, int(run.state.clock[0]) / self.T))
         if done:
-            self._keep(r, run, counts)
+            for r, run, plays in zip(group, runs, counts, strict=True):
+                self._keep(r, run, plays)
         return budget
 
     def _keep(self, r: int, run: ArmRun, counts: I64) -> None:

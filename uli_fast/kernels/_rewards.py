@@ -6,8 +6,8 @@ than an increment so that deterministic rewards stay n * mean (accumulated
 rounding moves the last play of lil'UCB by hundreds of rounds) and a table's
 total is its prefix sum, the same to the bit however the pulls are grouped.
 
-``play_one(law, a, n, total)`` is the same for a single pull. kernels/_blocks.py says
-which pulls may be drawn at once.
+``play_one(law, a, n, total)`` is the same for a single pull, ``draw_reward(law, a, n)``
+its reward alone. kernels/_blocks.py says which pulls may be drawn at once.
 
 Rewards are on the unit scale: a problem has mapped [low, high] to [0, 1].
 """
@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import by_type
+from uli_fast.kernels._jit import by_type, kernel
 
-DETERMINISTIC, TABLE, BETA, GAUSSIAN = 0, 1, 2, 3
+DETERMINISTIC, TABLE, BETA, GAUSSIAN, UNIFORM = 0, 1, 2, 3, 4
 
 # Generator.binomial is validated to 1e15 trials; larger draws are split here.
 LARGEST_DRAW = 10**13
@@ -49,7 +49,9 @@ class RealLaw(NamedTuple):
 
     kind: int
     mu: F64  # (K,) means
-    scale: F64  # (2, K): Beta parameters; row 0 the standard deviation if Gaussian
+    # (2, K): Beta parameters; row 0 the standard deviation if Gaussian, half the
+    # width if uniform
+    scale: F64
     prefix: F64  # (K, columns + 1): prefix sums of a table
     rng: np.random.Generator
 
@@ -82,6 +84,10 @@ def _real(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
     if law.kind == GAUSSIAN:
         noise = law.scale[0, a] * np.sqrt(float(k)) * law.rng.standard_normal()
         return total + (k * law.mu[a] + noise)
+    if law.kind == UNIFORM:
+        for _ in range(k):
+            total += law.mu[a] + law.scale[0, a] * (2.0 * law.rng.random() - 1.0)
+        return total
     for _ in range(k):
         total += law.rng.beta(law.scale[0, a], law.scale[1, a])
     return total
@@ -114,3 +120,31 @@ def _revealed_one(law: Any, a: Any, n: Any, total: Any) -> Any:
     law.urn[0, a] = pulls - 1
     law.urn[1, a] -= won
     return total + won
+
+
+def draw_reward(law: Law, a: int, n: int) -> float:
+    """Return the reward of pull n + 1 of arm a (compiled code only)."""
+    raise TypeError("draw_reward is called from compiled kernels only")
+
+
+@by_type(draw_reward)
+def _draw_reward(law: Any, a: Any, n: Any) -> Callable[..., float]:
+    if law.instance_class is RealLaw:
+        return _real_reward
+    return lambda law, a, n: float(play_one(law, a, n, 0))
+
+
+def _real_reward(law: Any, a: Any, n: Any) -> float:
+    if law.kind == DETERMINISTIC:
+        return float(law.mu[a])
+    if law.kind == TABLE:
+        last = law.prefix.shape[1] - 1
+        return float(law.prefix[a, min(n + 1, last)] - law.prefix[a, min(n, last)])
+    return float(total_after(law, a, n, 1, 0.0))
+
+
+@kernel
+def draw_rewards(law: Law, a: int, n: int, rewards: F64) -> None:
+    """Fill ``rewards`` with those of pulls n + 1, n + 2, ... of arm a."""
+    for i in range(rewards.shape[0]):
+        rewards[i] = draw_reward(law, a, n + i)

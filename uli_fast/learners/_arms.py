@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64
+from uli_fast._typing import F64, U64
 from uli_fast.errors import GuaranteeWarning, NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 
@@ -64,6 +64,23 @@ class ArmLearner:
         """Allocate one replication."""
         raise NotImplementedError
 
+    def check(self, problem: ArmBandit, horizon: int) -> None:
+        """Refuse a problem or a horizon that this learner cannot play."""
+
+    def lanes_for(self, problem: ArmBandit) -> int:
+        """Return how many replications are best played together by ``begin_lanes``."""
+        return 1
+
+    def begin_lanes(
+        self, problem: ArmBandit, words: U64, records: list[Record], horizon: int
+    ) -> list[ArmRun]:
+        """Allocate replications that advance together, each from its own generator state."""
+        raise NotImplementedError
+
+    def phase_lengths(self, features: F64, horizon: int) -> list[int] | None:
+        """Return the rounds of each phase up to the horizon, if they are fixed beforehand."""
+        return None
+
     def quotas(self, K: int, horizon: int) -> list[int] | None:
         """Return the plays per arm of each phase up to the horizon, if there are phases."""
         return None
@@ -87,6 +104,10 @@ class ArmLearner:
         if seed is not None:
             _check.seed("seed", seed)
         return self._player(_check.arms("arms", arms), *_check.reward_range(low, high))
+
+    def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> Player:
+        """Start a player again, as a saved state describes it."""
+        return self.start(arms, low=low, high=high)
 
     def _player(self, labels: Labels, low: float, high: float) -> Player:
         raise NotImplementedError

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from uli_fast.errors import StateError
 from uli_fast.learners._arms import ArmLearner
 from uli_fast.players._base import Certificate, Decision, Player, describe
+
+# Learners and bases that are described by their parameters alone.
+_PLAIN = (
+    "SuccessiveElimination",
+    "PhasedElimination",
+    "UCB",
+    "LilUCB",
+    "MetaElimination",
+    "Exp3P",
+    "GeometricHedge",
+    "Scrible",
+)
 
 __all__ = ["Certificate", "Decision", "Player", "restore"]
 
@@ -21,33 +33,40 @@ def restore(state: Mapping[str, Any], learner: Any = None) -> Player:
     state
         The saved state, after a round trip through JSON if you like.
     learner
-        Needed only where the learner holds functions (EliminationFramework).
+        Needed only where the learner holds functions (EliminationFramework) or a base of
+        your own.
     """
-    import uli_fast
-
     if not isinstance(state, Mapping):
         raise StateError("state", f"must be a mapping, got {type(state).__name__}")
     try:
-        spec = dict(state["learner"])
-        if learner is not None:
-            if not isinstance(learner, ArmLearner) or describe(learner) != spec:
-                raise StateError("learner", f"is not the one of the state, {spec}")
-        else:
-            kind = spec.pop("type")
-            if kind == "EliminationFramework":
-                raise StateError("learner", "must be given: its rule and f are not in the state")
-            if kind not in ("SuccessiveElimination", "PhasedElimination", "UCB", "LilUCB"):
-                raise StateError("state", f"has an unknown learner {kind!r}")
-            learner = getattr(uli_fast, kind)(**spec)
+        spec = state["learner"]
+        if learner is None:
+            learner = _rebuilt(spec)
+        elif not isinstance(learner, ArmLearner) or describe(learner) != spec:
+            raise StateError("learner", f"is not the one of the state, {spec}")
         low, high = (
             math.inf * s if x is None else x for s, x in zip((-1, 1), state["range"], strict=True)
         )
         labels = state["labels"]
         numbered = labels == list(range(len(labels)))
-        player: Player = learner.start(len(labels) if numbered else labels, low=low, high=high)
+        player = learner.revive(len(labels) if numbered else labels, low, high, state["extra"])
         player._load(state)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as problem:
         if isinstance(problem, StateError):
             raise
         raise StateError("state", f"cannot be restored: {problem!r}") from problem
-    return player
+    return cast(Player, player)
+
+
+def _rebuilt(spec: Any) -> Any:
+    """Rebuild a learner, or the base of one, from its description."""
+    import uli_fast
+
+    parameters = dict(spec)
+    kind = parameters.pop("type")
+    if kind not in _PLAIN:
+        raise StateError("learner", f"must be given: {kind!r} cannot be rebuilt from the state")
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            parameters[name] = _rebuilt(value)
+    return getattr(uli_fast, kind)(**parameters)

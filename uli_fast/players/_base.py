@@ -62,6 +62,7 @@ class Player:
         self.learner: ArmLearner = learner
         self.labels = labels
         self.low, self.high = low, high
+        self.features: F64 = np.zeros((K, 0))  # of arms that are vectors
         self._state = empty_state(K)
         self._asked: I64 = np.zeros(K, np.int64)  # decisions per arm, settled or not
         self._arms: list[int] = []  # arm of decision 1, 2, ...
@@ -150,7 +151,7 @@ class Player:
         """Return what a guarantee may rely on: rewards in [0, 1], or R alone if unbounded."""
         if math.isfinite(self.low):
             return ArmsInfo(len(self.labels), 1.0, self._scale, 0.5)
-        return ArmsInfo(len(self.labels), math.inf)
+        return ArmsInfo(len(self.labels), math.inf, low=None, high=None)
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain numbers and strings, for JSON and ``uli.restore``."""
@@ -252,4 +253,5 @@ def describe(learner: Any) -> dict[str, Any]:
     assert is_dataclass(learner)
     values = {f.name: getattr(learner, f.name) for f in fields(learner)}
     plain = {k: v for k, v in values.items() if isinstance(v, int | float | str)}
-    return {"type": type(learner).__name__} | plain
+    parts = {k: describe(v) for k, v in values.items() if is_dataclass(v)}
+    return {"type": type(learner).__name__} | plain | parts

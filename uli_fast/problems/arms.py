@@ -8,7 +8,7 @@ caller's units. Gaussian rewards are unbounded and reach it as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,11 @@ class ArmBandit:
     """K arms with known means: what all finite-armed problems share."""
 
     # Whether k rewards of an arm can be drawn as one sum.
-    has_block_law: ClassVar[bool] = True
+    has_block_law: bool = True
+    # Whether rewards are ``low`` or ``high`` and nothing else.
+    binary: bool = False
+    # The expected reward of an arm with features 0, where rewards are linear in them.
+    intercept: float = 0.0
     # Whether rewards of an arm are independent draws from one law, as every proof needs.
     iid: bool = True
 
@@ -45,6 +49,11 @@ class ArmBandit:
     def n_arms(self) -> int:
         """Number of arms K."""
         return self.means.size
+
+    @property
+    def features(self) -> F64:
+        """Arms as vectors, (K, d); d = 0 where they are none."""
+        return np.zeros((self.n_arms, 0))
 
     @property
     def scale(self) -> float:
@@ -76,6 +85,14 @@ class ArmBandit:
     def check_supply(self, pulls: I64) -> None:
         """Refuse a run that used more rewards than there are."""
 
+    def _bernoulli_law(self, rng: np.random.Generator, engine: str) -> Law:
+        from uli_fast.kernels._rewards import BernoulliBlocks, BernoulliLaw
+
+        p = np.array(self.unit_means)
+        if engine == "rounds":
+            return BernoulliLaw(p, rng)
+        return BernoulliBlocks(p, rng, 1.0, np.zeros((2, self.n_arms), np.int64))
+
     def _real_law(self, kind: int, rng: np.random.Generator, **arrays: F64) -> Law:
         from uli_fast.kernels._rewards import RealLaw
 
@@ -97,6 +114,8 @@ class ArmBandit:
 class BernoulliBandit(ArmBandit):
     """Each reward is ``high`` or ``low`` (1 or 0), with the given mean."""
 
+    binary = True
+
     def __init__(
         self,
         means: Any,
@@ -108,12 +127,7 @@ class BernoulliBandit(ArmBandit):
 
     def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
-        from uli_fast.kernels._rewards import BernoulliBlocks, BernoulliLaw
-
-        p = np.array(self.unit_means)
-        if engine == "rounds":
-            return BernoulliLaw(p, rng)
-        return BernoulliBlocks(p, rng, 1.0, np.zeros((2, self.n_arms), np.int64))
+        return self._bernoulli_law(rng, engine)
 
 
 class DeterministicBandit(ArmBandit):
@@ -143,7 +157,7 @@ class DeterministicBandit(ArmBandit):
 class BetaBandit(ArmBandit):
     """Rewards ``low + (high - low) * Beta(alpha, beta)``."""
 
-    has_block_law: ClassVar[bool] = False
+    has_block_law = False
 
     def __init__(
         self,
@@ -260,6 +274,6 @@ def _bounded(
     return means, names, low, high
 
 
-def _short(values: F64) -> str:
+def _short(values: F64, what: str = "arms") -> str:
     shown = [f"{x:.6g}" for x in values[:8]]
-    return "[" + ", ".join(shown) + (f", ... {values.size} arms]" if values.size > 8 else "]")
+    return "[" + ", ".join(shown) + (f", ... {values.size} {what}]" if values.size > 8 else "]")

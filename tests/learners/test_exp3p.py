@@ -1,0 +1,269 @@
+"""Exp3.P: lanes and rounds against the naive reference, and what its proof rests on."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import ks_2samp
+
+import uli_fast as uli
+from tests.coupling import assert_same_runs, counts_at
+from tests.naive import exp3p as naive
+from uli_fast.kernels import exp3p as kernel
+from uli_fast.learners._arms import empty_state
+from uli_fast.learners._lanes import LaneTeam
+from uli_fast.learners._phases import Phase
+from uli_fast.simulate import generator, generator_words
+
+
+def team_of(means, seed, replications):
+    words = np.stack([generator_words(seed, r) for r in range(replications)])
+    members = [empty_state(len(means)) for _ in range(replications)]
+    return LaneTeam(1.0 - np.array(means), members, words, uli.Exp3P().rates)
+
+
+# Tuned to these horizons a lane grows weights by math.exp, by a polynomial, and again.
+@pytest.mark.parametrize("tuned_to", [500, 10**6, 10**9])
+@pytest.mark.parametrize("K", [2, 3, 10])
+@pytest.mark.parametrize("replications", [1, 20])
+def test_lanes_follow_the_naive_reference(K, replications, tuned_to):
+    means = np.linspace(0.2, 0.8, K)
+    team = team_of(means, 5, replications)
+    team.begin(Phase(tuned_to, 0.05, math.inf, 1.0))
+    rounds = 700
+    for chunk in (1, 255, 300, rounds - 556):
+        team.play(chunk)
+        for member in team.members:
+            member.clock[0] += chunk
+    for r in sorted({0, replications // 2, replications - 1}):
+        draw = naive.bernoulli_draw(generator_words(5, r), 1.0 - means)
+        played, estimates, log_w = naive.phase(list(range(K)), tuned_to, 0.05, draw, rounds)
+        counts = counts_at(played, K, [rounds])[0]
+        assert team.members[r].n.tolist() == counts.tolist()
+        for a in range(K):
+            where = [t for t, arm in enumerate(played, start=1) if arm == a]
+            assert team.members[r].last[a] == (where[-1] if where else 0)
+        assert team.estimates(r) == pytest.approx(estimates, rel=1e-9)
+        block = next(b for b in team.blocks if r in b.who)
+        w = np.log(block.lanes.w[block.who.index(r) :: block.shape.lanes])
+        assert w - w[0] == pytest.approx(np.array(log_w) - log_w[0], abs=1e-10)
+
+
+def test_a_lane_does_not_depend_on_its_company():
+    problem = uli.BernoulliBandit([0.5, 0.45, 0.3])
+    whole = uli.simulate(uli.Exp3P(), problem, 30_000, 40, seed=3)
+    for replications, n_jobs in ((1, 1), (2, 1), (3, 2), (16, 1), (17, 2), (39, 2)):
+        part = uli.simulate(uli.Exp3P(), problem, 30_000, replications, seed=3, n_jobs=n_jobs)
+        assert (part.plays == whole.plays[:replications]).all()
+        assert (part.last_play == whole.last_play[:replications]).all()
+
+
+def test_a_path_does_not_depend_on_chunks_or_recorded_rounds(monkeypatch):
+    problem = uli.BernoulliBandit([0.5, 0.45, 0.3])
+    one = uli.simulate(uli.Exp3P(), problem, 20_000, 5, seed=4)
+    other = uli.simulate(uli.Exp3P(), problem, 20_000, 5, seed=4, rounds=[7, 20_000])
+    assert (one.final_plays == other.final_plays).all()
+    assert (one.last_play == other.last_play).all()
+    module = sys.modules["uli_fast.simulate"]
+    monkeypatch.setattr(module, "FIRST_BUDGET", 1000)
+    monkeypatch.setattr(module, "SHORT_CHUNK", 0.0)
+    assert_same_runs(one, uli.simulate(uli.Exp3P(), problem, 20_000, 5, seed=4))
+
+
+PROBLEMS = {
+    "beta": uli.BetaBandit([1.0, 2.0, 1.0], [1.0, 1.0, 3.0]),
+    "deterministic": uli.DeterministicBandit([0.2, 0.9]),
+    "table": uli.TableBandit(
+        (np.random.default_rng(0).random((3, 500)) < 0.5) * 1.0, means=[0.5, 0.5, 0.5]
+    ),
+    "range": uli.BetaBandit([1.0, 2.0], [1.0, 1.0], low=-2.0, high=3.0),
+}
+
+
+def reward_draw(problem, rng):
+    """Return draw(p, arms): a uniform for the arm, then its reward from the same generator."""
+    n = [0] * problem.n_arms
+
+    def reward(a):
+        n[a] += 1
+        if isinstance(problem, uli.DeterministicBandit):
+            return problem.unit_means[a]
+        if isinstance(problem, uli.TableBandit):
+            return problem._prefix[a, n[a]] - problem._prefix[a, n[a] - 1]
+        return rng.beta(problem.alpha[a], problem.beta[a])
+
+    def draw(p, arms):
+        i, _ = naive.pick(p, rng.random())
+        return i, 1.0 - reward(arms[i])
+
+    return draw
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("replication", range(3))
+def test_rounds_equal_naive_on_the_same_draws(name, replication):
+    problem, T, delta = PROBLEMS[name], 500, 0.2
+    runs = uli.simulate(uli.Exp3P(delta), problem, T, replication + 1, seed=6)
+    draw = reward_draw(problem, generator(6, replication))
+    played, _, _ = naive.phase(list(range(problem.n_arms)), T, delta, draw)
+    expected = counts_at(played, problem.n_arms, runs.rounds)
+    assert (runs.plays[replication] == expected).all()
+
+
+def test_lanes_and_the_reference_agree_in_distribution():
+    """A reference vectorised over seeds, with its own draws."""
+    K, T, delta, seeds = 3, 20_000, 0.1, 400
+    means = np.array([0.6, 0.5, 0.45])
+    gamma = math.sqrt(K * math.log(10 * K / delta) / T)
+    eta = beta = gamma / K
+    rng = np.random.default_rng(8)
+    log_w, n = np.zeros((seeds, K)), np.zeros((seeds, K))
+    estimates = np.zeros((seeds, K))
+    row = np.arange(seeds)
+    for _ in range(T):
+        w = np.exp(log_w - log_w.max(axis=1, keepdims=True))
+        p = (1 - gamma) * w / w.sum(axis=1, keepdims=True) + gamma / K
+        arm = np.minimum((rng.random((seeds, 1)) >= p.cumsum(axis=1)).sum(axis=1), K - 1)
+        loss = rng.random(seeds) >= means[arm]
+        l_hat = np.zeros((seeds, K))
+        l_hat[row, arm] = loss / p[row, arm]
+        estimates += l_hat
+        log_w -= eta * (l_hat - 2 * beta / p)
+        n[row, arm] += 1
+    team = team_of(means, 9, seeds)
+    team.begin(Phase(T, delta, math.inf, 1.0))
+    team.play(T)
+    for a in range(K):
+        ours = [member.n[a] for member in team.members]
+        assert ks_2samp(ours, n[:, a]).pvalue > 1e-3
+        ours = [team.estimates(r)[a] for r in range(seeds)]
+        assert ks_2samp(ours, estimates[:, a]).pvalue > 1e-3
+
+
+def test_lanes_and_rounds_agree_in_distribution_over_long_runs():
+    means, T = [0.6, 0.5, 0.55, 0.4], 100_000
+    lanes = uli.simulate(uli.Exp3P(), uli.BernoulliBandit(means), T, 300, seed=10)
+    solo = uli.Exp3P()
+    counts = []
+    problem = uli.BernoulliBandit(means)
+    for r in range(300):
+        state = empty_state(4, np.int64)
+        phase = solo.start_phase(np.zeros((4, 0)), T, 0.05)
+        law = problem.law(generator(11, r), "rounds")
+        phase.play(law, np.arange(4), state, 1.0, 1.0, T)
+        counts.append(state.n)
+    for a in range(4):
+        assert ks_2samp(lanes.final_plays[:, a], np.array(counts)[:, a]).pvalue > 1e-3
+
+
+def stepped(rounds, K=4, T=5000, seed=1):
+    """Yield the phase after each draw, with the arm drawn and its loss."""
+    rng = np.random.default_rng(seed)
+    phase = uli.Exp3P(0.1).start_phase(np.zeros((K, 0)), T, 0.1)
+    for _ in range(rounds):
+        arm, probability = phase.choose(rng)
+        yield phase, arm, probability, float(rng.random())
+
+
+def test_invariants_of_the_proof():
+    K = 4
+    for phase, arm, probability, loss in stepped(2000):
+        state, p = phase.state, phase.p.copy()
+        beta = state.eta
+        assert probability == p[arm]
+        assert p.sum() == pytest.approx(1.0)
+        assert (p >= state.gamma / K).all()
+        before = state.lw.copy()
+        phase.update(arm, loss)
+        l_tilde = -(state.lw - before) / state.eta
+        assert (state.eta * l_tilde >= -2 * beta - 1e-12).all()
+        assert p @ l_tilde == pytest.approx(loss - 2 * beta * K, abs=1e-9)
+
+
+def test_estimates_are_unbiased_by_enumeration():
+    losses = np.array([0.1, 0.9, 0.4, 0.0])
+    for phase, _, _, _ in stepped(50):
+        p, L, lw = phase.p.copy(), phase.state.L.copy(), phase.state.lw.copy()
+        mean = np.zeros(4)
+        for a in range(4):
+            phase.state.L[:], phase.state.lw[:] = 0.0, lw
+            phase.update(a, losses[a])
+            mean += p[a] * phase.state.L
+        assert mean == pytest.approx(losses, abs=1e-12)
+        phase.state.L[:], phase.state.lw[:] = L, lw
+        phase.update(0, losses[0])
+
+
+def condition_ratio(n, estimates, losses, T, delta):
+    """Return max_a [regret_a + 2 |dev_a|] / sqrt(K T log(10 K / delta)), losses fixed."""
+    K = len(losses)
+    regret = n @ losses - T * losses
+    deviation = np.abs(estimates - T * losses)
+    return (regret + 2 * deviation).max() / math.sqrt(K * T * math.log(10 * K / delta))
+
+
+@pytest.mark.parametrize("gaps", [(0.0, 0.0), (0.0, 0.1, 0.1, 0.4), (0.0,) * 4, (0.0, 0.02, 0.9)])
+def test_the_condition_holds_with_room_on_long_runs(gaps):
+    """Lanes at T = 10^6; c = 176 is proved, so the ratio must stay below sqrt(176)."""
+    losses, T, delta = 0.05 + np.array(gaps), 10**6, 0.05
+    team = team_of(1.0 - losses, 12, 16)
+    team.begin(Phase(T, delta, math.inf, 1.0))
+    team.play(T)
+    for r, member in enumerate(team.members):
+        ratio = condition_ratio(member.n, team.estimates(r), losses, T, delta)
+        assert ratio <= math.sqrt(176)
+        assert ratio < 4.0  # observed: at most 2.2
+
+
+def test_the_condition_can_fail():
+    """A learner that does not learn breaks it: the check is not vacuous."""
+    losses, T, delta = np.array([0.1, 0.9]), 10**6, 0.05
+    team = team_of(1.0 - losses, 13, 16)
+    team.parameters = lambda k, rounds, delta: (0.5, 1e-12)
+    team.begin(Phase(T, delta, math.inf, 1.0))
+    team.play(T)
+    ratios = [
+        condition_ratio(m.n, team.estimates(r), losses, T, delta)
+        for r, m in enumerate(team.members)
+    ]
+    assert max(ratios) > math.sqrt(176)
+
+
+def test_the_polynomial_is_as_good_as_exp_where_it_is_used():
+    y = np.linspace(0.0, kernel.LARGEST_EXPONENT, 1001)
+    grown = np.array([kernel._grown_gently(None, 1.0, x) for x in y])
+    assert np.abs(grown / np.exp(y) - 1.0).max() <= 2**-52
+
+
+def test_it_needs_a_horizon_long_enough():
+    K, delta = 5, 0.05
+    least = 4 * K * math.log(10 * K / delta)
+    problem = uli.BernoulliBandit(np.linspace(0.1, 0.9, K))
+    uli.simulate(uli.Exp3P(delta), problem, math.ceil(least), seed=0)
+    for refused in (math.floor(least), 1):
+        with pytest.raises(uli.errors.ArgumentError, match="horizon"):
+            uli.simulate(uli.Exp3P(delta), problem, refused, seed=0)
+        with pytest.raises(uli.errors.ArgumentError, match="horizon"):
+            uli.Exp3P(delta).start(K, horizon=refused)
+    with pytest.raises(uli.errors.ArgumentError, match="horizon"):
+        uli.Exp3P(delta).start(K)
+
+
+def test_it_has_no_guarantee_alone_and_does_not_warn():
+    with pytest.raises(uli.errors.NoGuaranteeError, match="explores"):
+        uli.Exp3P().guarantee(3)
+    runs = uli.simulate(uli.Exp3P(), uli.BernoulliBandit([0.4, 0.6]), 1000, seed=0)
+    assert np.isnan(runs.worst_ratio).all()
+    assert runs.phases is None
+
+
+def test_a_single_arm_costs_nothing():
+    runs = uli.simulate(uli.Exp3P(), uli.BernoulliBandit([0.4]), 10**18, 3, seed=0)
+    assert (runs.final_plays == 10**18).all()
+
+
+def test_gaussian_rewards_are_played_unclipped():
+    problem = uli.GaussianBandit([0.2, 0.6], sigma=2.0)
+    runs = uli.simulate(uli.Exp3P(), problem, 5000, 2, seed=1)
+    assert runs.final_plays.sum(axis=1).tolist() == [5000, 5000]

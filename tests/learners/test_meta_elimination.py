@@ -1,0 +1,348 @@
+"""The meta-algorithm: against the naive reference, its schedule, its guarantee, its bases."""
+
+import math
+
+import numpy as np
+import pytest
+
+import uli_fast as uli
+from tests.coupling import assert_equals_naive
+from tests.naive import exp3p, geometric_hedge, meta_elimination
+from uli_fast import designs
+from uli_fast.learners.geometric_hedge import RHO
+from uli_fast.simulate import generator, generator_words
+
+MODES = {"paper": (576.0, 7.0), "sharp": (236.0, 3.84)}
+SMALL = "ignore::uli_fast.errors.GuaranteeWarning"
+
+
+@pytest.mark.filterwarnings(SMALL)
+@pytest.mark.parametrize("instance", range(40))
+def test_exp3p_in_lanes_equals_naive_on_the_same_draws(instance):
+    rng = np.random.default_rng(instance)
+    K = int(rng.integers(2, 6))
+    means = rng.uniform(0.0, 1.0, K).round(2)
+    delta, constant = 0.2, 10 ** rng.uniform(-3.6, -2.6)
+    mode = ("paper", "sharp")[instance % 2]
+    # Every loss of a rare arm up to doubles a rounding difference: short runs only.
+    T, replications = 1000, 1 + instance % 5
+    learner = uli.MetaElimination(uli.Exp3P(constant=constant), delta, mode=mode)
+    runs = uli.simulate(learner, uli.BernoulliBandit(means), T, replications, seed=instance)
+    for r in {0, replications - 1}:
+        draw = exp3p.bernoulli_draw(generator_words(instance, r), 1.0 - means)
+
+        def phase(arms, T_m, delta_m, rounds, draw=draw):
+            return exp3p.phase(arms, T_m, delta_m, draw, rounds)
+
+        expected = meta_elimination.play(
+            phase, lambda x: exp3p.g(K, x, constant), K, T, delta, *MODES[mode]
+        )
+        assert_equals_naive(runs, expected, r)
+
+
+@pytest.mark.filterwarnings(SMALL)
+@pytest.mark.parametrize("instance", range(12))
+def test_geometric_hedge_equals_naive_on_the_same_draws(instance):
+    rng = np.random.default_rng(100 + instance)
+    K, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
+    arms = rng.standard_normal((K, d))
+    arms /= np.linalg.norm(arms, axis=1).max()
+    theta = rng.standard_normal(d)
+    theta /= np.linalg.norm(theta)
+    delta, constant, T = 0.2, 10 ** rng.uniform(-3, -2), 3000
+    mode = ("paper", "sharp")[instance % 2]
+    learner = uli.MetaElimination(uli.GeometricHedge(constant=constant), delta, mode=mode)
+    problem = uli.LinearBandit(theta, arms, noise="bernoulli")
+    runs = uli.simulate(learner, problem, T, seed=instance)
+    stream, inner = generator(instance, 0), arms @ theta
+
+    def draw(p, left):
+        i, _ = exp3p.pick(p, stream.random())
+        return i, 0.5 - (stream.random() < (1 + inner[left[i]]) / 2)
+
+    def phase(left, T_m, delta_m, rounds):
+        nu = designs.d_optimal(arms[left], RHO).weights
+        x = designs.span_coordinates(arms[left])
+        return geometric_hedge.phase(x, nu, left, T_m, delta_m, draw, rounds)
+
+    rank = np.linalg.matrix_rank(arms)
+    expected = meta_elimination.play(
+        phase, lambda x: geometric_hedge.g(K, rank, x, constant), K, T, delta, *MODES[mode]
+    )
+    assert_equals_naive(runs, expected)
+
+
+def test_phases_last_as_long_as_the_paper_says():
+    K, delta = 4, 0.05
+    problem = uli.BernoulliBandit([0.95, 0.05, 0.35, 0.9])
+    for mode, (multiplier, _) in MODES.items():
+        phase = uli.MetaElimination(delta=delta, mode=mode).schedule(np.zeros((K, 0)), None)
+        for m in (1, 2, 7, 30):
+            g = 361 * K * math.log(10 * K / (delta / (2 * m * m)))
+            assert phase(m).rounds == math.ceil(multiplier * g * 2**m)
+            assert phase(m).delta == delta / (2 * m * m)
+            threshold = {"paper": 7.0, "sharp": 3.84}[mode]
+            assert phase(m).threshold == pytest.approx(threshold * math.sqrt(g * phase(m).rounds))
+    # The first phase lasts 415 872 K log(20 K / delta) rounds.
+    first = uli.MetaElimination(delta=delta).schedule(np.zeros((K, 0)), None)(1).rounds
+    assert first == math.ceil(415_872 * K * math.log(20 * K / delta))
+    assert uli.MetaElimination().phase_lengths(np.zeros((problem.n_arms, 0)), first + 1)[0] == first
+
+
+# Proved constants, on gaps where something happens: .9 and .6 must be gone by the ends
+# of phases 1 and 2, .05 keeps phase 3 alive.
+GAPS = np.array([0.0, 0.9, 0.6, 0.05])
+
+
+def assert_eliminates_in_time(runs, learner, features):
+    lengths = learner.phase_lengths(features, runs.horizon)
+    ends = np.cumsum(lengths)
+    assert runs.horizon == ends[2]
+    for a, gap in enumerate(GAPS):
+        at = runs.eliminated_at[:, a]
+        if gap == 0.0:
+            assert (at == 0).all(), "the best arm is never lost"
+        elif gap < 0.1:
+            assert ((at == 0) | (at == ends[2])).all(), "a small gap survives two phases"
+        else:
+            m_a = math.floor(math.log2(1 / gap**2)) + 1
+            assert ((at > 0) & (at <= ends[m_a - 1])).all(), gap
+            assert (runs.last_play[:, a] <= at).all()
+    assert runs.holds.all()
+    assert set(runs.eliminated_at.ravel().tolist()) <= {0, *ends.tolist()}
+
+
+def whole_runs(learner, replications, seed):
+    lengths = learner.phase_lengths(np.zeros((4, 0)), 1)
+    while len(lengths) < 3:
+        lengths = learner.phase_lengths(np.zeros((4, 0)), sum(lengths) + 1)
+    problem = uli.BernoulliBandit(0.95 - GAPS)
+    return uli.simulate(learner, problem, sum(lengths[:3]), replications, seed=seed, n_jobs=2)
+
+
+def test_whole_runs_with_the_papers_constants():
+    learner = uli.MetaElimination(uli.Exp3P(), 0.05)
+    assert_eliminates_in_time(whole_runs(learner, 32, 20), learner, np.zeros((4, 0)))
+
+
+def test_whole_runs_with_the_sharp_constants():
+    learner = uli.MetaElimination(uli.Exp3P(constant=176), 0.05, mode="sharp")
+    assert_eliminates_in_time(whole_runs(learner, 32, 21), learner, np.zeros((4, 0)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_three_hundred_whole_runs(mode):
+    learner = uli.MetaElimination(uli.Exp3P(), 0.05, mode=mode)
+    assert_eliminates_in_time(whole_runs(learner, 300, 22), learner, np.zeros((4, 0)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_whole_runs_of_geometric_hedge(mode):
+    learner = uli.MetaElimination(uli.GeometricHedge(), 0.05, mode=mode)
+    arms = np.array([[0.95, 0.0], [0.05, 0.0], [0.35, 0.0], [0.9, 0.0], [0.0, 0.3]])[:4]
+    arms = 2 * arms - [1.0, 0.0]
+    problem = uli.LinearBandit(
+        [1.0, 0.0], np.column_stack([arms[:, 0], [0, 0.2, 0, 0.3]]), noise="bernoulli"
+    )
+    assert problem.gaps == pytest.approx(GAPS)
+    lengths = learner.phase_lengths(problem.arms, 1)
+    while len(lengths) < 3:
+        lengths = learner.phase_lengths(problem.arms, sum(lengths) + 1)
+    runs = uli.simulate(learner, problem, sum(lengths[:3]), 8, seed=23, n_jobs=2)
+    assert_eliminates_in_time(runs, learner, problem.arms)
+
+
+@pytest.mark.filterwarnings(SMALL)
+def test_small_constants_show_elimination_and_promise_nothing():
+    learner = uli.MetaElimination(uli.Exp3P(constant=5), mode="sharp")
+    problem = uli.datasets.load("isis2")
+    with pytest.raises(uli.errors.NoGuaranteeError, match="176"):
+        learner.guarantee(problem)
+    runs = uli.simulate(learner, problem, 10**18, 4, seed=1)
+    best = int(problem.means.argmax())
+    assert (runs.eliminated_at[:, best] == 0).all()
+    assert (np.delete(runs.eliminated_at, best, axis=1) > 0).all()
+    assert (runs.final_plays.sum(axis=1) == 10**18).all()
+    assert runs.phases[0][-1].last_round == 10**18
+    assert runs.phases[0][-1].active.sum() == 1
+
+
+def test_no_guarantee_is_a_warning_in_simulate():
+    learner = uli.MetaElimination(uli.Exp3P(constant=175.9))
+    with pytest.warns(uli.errors.GuaranteeWarning, match="176"):
+        uli.simulate(learner, uli.BernoulliBandit([0.5, 0.6]), 10, seed=0)
+    assert uli.MetaElimination(uli.Exp3P(constant=176)).guarantee(2).proved
+
+
+@pytest.mark.parametrize(
+    ("learner", "about", "eps", "rounds"),
+    [
+        # Largest t with F > 1 and F > 0.1 at delta = .1, as published to two digits.
+        (uli.MetaElimination(delta=0.1), 2, 1.0, 4.1e7),
+        (uli.MetaElimination(delta=0.1), 2, 0.1, 4.3e9),
+        (uli.MetaElimination(uli.GeometricHedge(), 0.1), (4, 2), 1.0, 3.1e7),
+        (uli.MetaElimination(uli.GeometricHedge(), 0.1), (4, 2), 0.1, 3.2e9),
+    ],
+)
+def test_how_long_until_every_decision_is_good(learner, about, eps, rounds):
+    assert learner.guarantee(about).rounds_until(eps) == pytest.approx(rounds, rel=0.02)
+
+
+def test_the_bound_is_the_papers():
+    t, delta, K = 10**9, 0.05, 3
+    g = 361 * K * math.log(10 * K * 2 * math.log2(t + 1) ** 2 / delta)
+    bound = uli.MetaElimination(delta=delta).guarantee(K).bound(t)
+    assert bound == pytest.approx(math.sqrt(4608 * g / t))
+    sharp = uli.MetaElimination(delta=delta, mode="sharp").guarantee(K).bound(t)
+    assert sharp == pytest.approx(math.sqrt(945 * g / t))
+    wide = uli.BernoulliBandit([0.0, 1.0, 2.0], low=-1.0, high=3.0)
+    assert uli.MetaElimination(delta=delta).guarantee(wide).bound(t) == pytest.approx(4 * bound)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_phase_bound_is_below_f_at_every_round_of_the_phase(mode):
+    """G(m) = 2^(-(m-1)/2) <= F(t) for all t of phase m: F falls, so at its last round."""
+    for base, features in ((uli.Exp3P(), np.zeros((5, 0))), (uli.GeometricHedge(), np.eye(5))):
+        learner = uli.MetaElimination(base, 0.1, mode=mode)
+        guarantee = learner.guarantee((5, 5))
+        end = 0
+        for m in range(1, 40):
+            end += learner.schedule(features, None)(m).rounds
+            assert 2.0 ** (-(m - 1) / 2) <= guarantee.bound(float(end))
+
+
+def test_unbounded_noise_needs_its_scale():
+    arms = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
+    problem = uli.LinearBandit([0.5, 0.1], arms, sigma=0.5)
+    plain = uli.MetaElimination(uli.GeometricHedge(), 0.1)
+    with pytest.raises(uli.errors.NoGuaranteeError, match="bounded"):
+        plain.guarantee(problem)
+    with pytest.raises(uli.errors.NoGuaranteeError, match="bounded"):
+        uli.MetaElimination().guarantee(uli.GaussianBandit([0.0, 1.0], sigma=0.5))
+    with pytest.raises(uli.errors.NoGuaranteeError, match="subgaussian"):
+        uli.MetaElimination(uli.GeometricHedge(), sigma=0.4).guarantee(problem)
+    scaled = uli.MetaElimination(uli.GeometricHedge(), 0.1, sigma=0.5)
+    guarantee = scaled.guarantee(problem)
+    end, half = 0, 0.05
+    for m in range(1, 40):
+        phase = scaled.schedule(arms, None)(m)
+        B = 2 * (1 + 0.5 * math.sqrt(2 * math.log(4 * m * m * phase.rounds / half)))
+        assert phase.scale == pytest.approx(B)
+        assert phase.delta == half / (2 * m * m)
+        end += phase.rounds
+        assert 2.0 ** (-(m - 1) / 2) * B <= guarantee.bound(float(end))
+    big = uli.LinearBandit([2.0, 0.0], arms, sigma=0.5)
+    with pytest.raises(uli.errors.NoGuaranteeError, match="more than 1"):
+        scaled.guarantee(big)
+    with pytest.raises(uli.errors.ArgumentError, match="sigma"):
+        uli.MetaElimination(uli.Exp3P(), sigma=1.0)
+    bounded = uli.LinearBandit([0.5, 0.1], arms, noise="bernoulli")
+    with pytest.raises(uli.errors.ArgumentError, match="sigma"):
+        uli.simulate(scaled, bounded, 100)
+
+
+@pytest.mark.filterwarnings(SMALL)
+def test_scaled_losses_reach_the_base():
+    """With losses divided by B_m the estimates shrink by B_m, and so does every gap in them."""
+    arms = np.eye(2)
+    problem = uli.LinearBandit([0.9, -0.9], arms, sigma=0.1)
+    fast = uli.MetaElimination(uli.GeometricHedge(constant=0.05), 0.1)
+    scaled = uli.MetaElimination(uli.GeometricHedge(constant=0.05), 0.1, sigma=0.1)
+    T = 10**5
+    first = uli.simulate(fast, problem, T, 4, seed=2).eliminated_at[:, 1]
+    later = uli.simulate(scaled, problem, T, 4, seed=2).eliminated_at[:, 1]
+    assert (first > 0).all()
+    assert ((later == 0) | (later > first)).all()
+
+
+class Uniform:
+    """A base that explores evenly and learns nothing but its estimates."""
+
+    def __init__(self, constant=1.0):
+        self.constant = constant
+
+    def g(self, arms, delta):
+        return self.constant * len(arms) * math.log(10 * len(arms) / delta)
+
+    def start_phase(self, arms, rounds, delta):
+        return UniformPhase(len(arms))
+
+
+class UniformPhase:
+    def __init__(self, k):
+        self.estimates = np.zeros(k)
+
+    def choose(self, rng):
+        return int(rng.integers(self.estimates.size)), 1.0 / self.estimates.size
+
+    def update(self, arm, loss):
+        self.estimates[arm] += loss * self.estimates.size
+
+
+def test_a_users_base():
+    learner = uli.MetaElimination(Uniform(0.002), 0.1)
+    problem = uli.BetaBandit([8.0, 1.0, 7.0], [1.0, 8.0, 1.0])
+    runs = uli.simulate(learner, problem, 20_000, 3, seed=4)
+    assert (runs.eliminated_at[:, 1] > 0).all()
+    assert (runs.eliminated_at[:, 0] == 0).all()
+    assert not learner.guarantee(problem).proved
+    assert runs.worst_ratio.shape == (3,)
+    again = uli.simulate(learner, problem, 20_000, 3, seed=4, n_jobs=2)
+    assert (again.plays == runs.plays).all()
+    shorter = uli.simulate(learner, problem, 5_000, 1, seed=4, rounds=[1000])
+    assert (shorter.final_plays.sum(axis=1) == 5000).all()
+    g = learner.base.g(np.zeros((3, 0)), 0.1 / (2 * math.log2(1001) ** 2))
+    assert learner.guarantee(3).bound(1000) == pytest.approx(math.sqrt(4608 * g / 1000))
+
+
+@pytest.mark.parametrize(
+    ("base", "complaint"),
+    [
+        (object(), "g and start_phase"),
+        (Uniform(-1.0), "base.g"),
+        (type("Odd", (Uniform,), {"losses": "some"})(), "losses"),
+    ],
+)
+def test_a_base_that_is_none(base, complaint):
+    with pytest.raises(uli.errors.ArgumentError, match=complaint):
+        uli.simulate(uli.MetaElimination(base), uli.BetaBandit([1, 2], [1, 1]), 100, seed=0)
+
+
+@pytest.mark.parametrize("wrong", [(5, 0.5), (-1, 0.5), (0, 0.0), (0, 1.5)])
+@pytest.mark.filterwarnings(SMALL)
+def test_a_base_that_chooses_nonsense(wrong):
+    phase = type("Bad", (UniformPhase,), {"choose": lambda self, rng: wrong})
+    base = Uniform()
+    base.start_phase = lambda arms, rounds, delta: phase(len(arms))
+    with pytest.raises(uli.errors.ArgumentError, match="base"):
+        uli.simulate(uli.MetaElimination(base), uli.BetaBandit([1, 2], [1, 1]), 100, seed=0)
+
+
+def test_a_g_that_grows_too_fast_promises_nothing():
+    base = Uniform()
+    base.g = lambda arms, delta: math.exp(min(1.0 / delta, 200.0))
+    with pytest.raises(uli.errors.NoGuaranteeError, match="decrease"):
+        uli.MetaElimination(base, 0.5).guarantee(3)
+
+
+def test_bad_parameters():
+    for wrong in (0.0, -1.0, math.nan, "361"):
+        with pytest.raises(uli.errors.ArgumentError, match="constant"):
+            uli.Exp3P(constant=wrong)
+    with pytest.raises(uli.errors.ArgumentError, match="mode"):
+        uli.MetaElimination(mode="quick")
+    with pytest.raises(uli.errors.ArgumentError, match="delta"):
+        uli.MetaElimination(delta=1.0)
+    with pytest.raises(uli.errors.ArgumentError, match="sigma"):
+        uli.MetaElimination(uli.GeometricHedge(), sigma=-1.0)
+    with pytest.raises(uli.errors.ArgumentError, match="about"):
+        uli.MetaElimination(uli.GeometricHedge()).guarantee(4)
+
+
+def test_compare_runs_them_side_by_side():
+    learners = [uli.MetaElimination(), uli.Exp3P(), uli.SuccessiveElimination()]
+    result = uli.compare(learners, uli.BernoulliBandit([0.3, 0.7]), 5000, 4, seed=1)
+    assert list(result.runs) == ["MetaElimination", "Exp3P", "SuccessiveElimination"]
+    result.table()

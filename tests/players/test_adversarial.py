@@ -1,0 +1,234 @@
+"""Live decisions of Exp3P, GeometricHedge and the meta-algorithm."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import uli_fast as uli
+from tests.learners.test_meta_elimination import Uniform
+from tests.naive import exp3p, geometric_hedge, meta_elimination
+from uli_fast import designs
+from uli_fast.learners.geometric_hedge import RHO
+
+ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.6], [-0.5, 0.2]])
+LEARNERS = {
+    "exp3p": (uli.Exp3P(), 3, 3000),
+    "geometric_hedge": (uli.GeometricHedge(), ARMS, 3000),
+    "meta": (uli.MetaElimination(uli.Exp3P(constant=0.001)), ["a", "b", "c"], None),
+    "meta_linear": (uli.MetaElimination(uli.GeometricHedge(constant=0.001)), ARMS, None),
+    "meta_scrible": (uli.MetaElimination(uli.Scrible(constant=0.0001)), ARMS, None),
+}
+
+
+def rewards(seed):
+    """Return reward(t, arm) of a fixed table of 0s and 1s in which arm 0 is the best."""
+    table = np.random.default_rng(seed).random((2000, 4)) < [0.9, 0.2, 0.5, 0.1]
+    return lambda t, a: float(table[t, a])
+
+
+def drive(player, rounds, reward, begin=0):
+    """Ask and tell in turn; return the arms and their probabilities."""
+    history = []
+    for t in range(begin, begin + rounds):
+        decision = player.ask()
+        a = player.labels.index(decision.arm)
+        player.tell(decision.id, reward(t, a))
+        history.append((a, decision.probability))
+    return history
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_decisions_follow_the_naive_meta_algorithm(linear):
+    K, T, delta, seed = 4, 800, 0.1, 3
+    base = uli.GeometricHedge(constant=0.001) if linear else uli.Exp3P(constant=0.001)
+    learner = uli.MetaElimination(base, delta)
+    player = learner.start(ARMS if linear else K, seed=seed, intercept=0.5)
+    reward = rewards(1)
+    history = drive(player, T, reward)
+    rng, t = np.random.Generator(np.random.PCG64(seed)), iter(range(T))
+
+    def draw(p, left):
+        i, _ = exp3p.pick(p, rng.random())
+        x = reward(next(t), left[i])
+        return i, 0.5 - x if linear else 1.0 - x
+
+    def phase(left, T_m, delta_m, rounds):
+        if not linear:
+            return exp3p.phase(left, T_m, delta_m, draw, rounds)
+        nu = designs.d_optimal(ARMS[left], RHO).weights
+        x = designs.span_coordinates(ARMS[left])
+        return geometric_hedge.phase(x, nu, left, T_m, delta_m, draw, rounds)
+
+    def g(x):
+        return geometric_hedge.g(K, 2, x, 0.001) if linear else exp3p.g(K, x, 0.001)
+
+    expected = meta_elimination.play(phase, g, K, T, delta)
+    assert [a for a, _ in history] == expected["arms"]
+    assert len(player.active) < K
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_saved_player_goes_on_as_if_nothing_had_happened(name):
+    learner, arms, horizon = LEARNERS[name]
+    reward = rewards(2)
+    whole = drive(learner.start(arms, seed=4, horizon=horizon), 600, reward)
+    player = learner.start(arms, seed=4, horizon=horizon)
+    first = drive(player, 217, reward)
+    player = uli.restore(json.loads(json.dumps(player.state())))
+    assert player.learner == learner
+    assert first + drive(player, 383, reward, 217) == whole
+    assert all(0.0 < p <= 1.0 for _, p in whole)
+
+
+@pytest.mark.parametrize("name", ["exp3p", "geometric_hedge", "meta", "meta_linear"])
+def test_late_rewards_in_any_order_give_the_same_player(name):
+    learner, arms, horizon = LEARNERS[name]
+    players = [learner.start(arms, seed=5, horizon=horizon) for _ in range(2)]
+    reward, order = rewards(3), np.random.default_rng(6)
+    for batch in range(12):
+        for player, shuffled in zip(players, (False, True), strict=True):
+            decisions = player.ask(15)
+            positions = order.permutation(15) if shuffled else range(15)
+            for i in positions:
+                a = player.labels.index(decisions[i].arm)
+                player.tell(decisions[i].id, reward(15 * batch + i, a))
+    assert players[0].state() == players[1].state()
+    restored = uli.restore(json.loads(json.dumps(players[0].state())))
+    assert restored.ask() == players[0].ask()
+    with pytest.raises(uli.errors.NoGuaranteeError):
+        players[0].certificate()
+
+
+def test_pending_decisions_survive_a_restore():
+    learner, arms, _ = LEARNERS["meta_linear"]
+    reward = rewards(7)
+    player = learner.start(arms, seed=8)
+    decisions = player.ask(10)
+    twin = uli.restore(json.loads(json.dumps(player.state())))
+    for one in (player, twin):
+        for i, decision in enumerate(decisions):
+            one.tell(decision.id, reward(i, decision.arm))
+    assert player.state() == twin.state()
+
+
+def test_decisions_beyond_a_phase_do_not_count_for_the_next():
+    learner = uli.MetaElimination(uli.Exp3P(constant=0.001))
+    player = learner.start(3, seed=9)
+    first = learner.schedule(np.zeros((3, 0)), None)(1).rounds
+    decisions = player.ask(first + 20)
+    for decision in decisions:
+        player.tell(decision.id, 1.0 if decision.arm == 0 else 0.0)
+    assert player.phase == 2
+    assert player._phase_settled == 0
+    assert not player.pending
+
+
+def test_a_base_without_snapshots_draws_only_when_told():
+    player = uli.MetaElimination(uli.Scrible(constant=0.0001)).start(ARMS, seed=1)
+    first = player.ask()
+    with pytest.raises(uli.errors.UliError, match="before the next draw"):
+        player.ask()
+    player.tell(first.id, 1.0)
+    player.ask()
+
+
+def test_the_certificate_is_that_of_the_guarantee():
+    learner = uli.MetaElimination(delta=0.1)
+    player = learner.start(["a", "b"], seed=1, low=-1.0, high=1.0)
+    drive(player, 50, lambda t, a: float(a))
+    certificate = player.certificate()
+    assert certificate.round == 51
+    assert certificate.bound == 2.0  # the range: F is still above it
+    assert certificate.envelope == pytest.approx(2.0 * learner.guarantee(2).bound(51))
+    assert player.recommend() == "b"
+    assert player.intervals()["a"] == (-1.0, 1.0)
+    small = uli.MetaElimination(uli.Exp3P(constant=5)).start(2, seed=1)
+    with pytest.raises(uli.errors.NoGuaranteeError, match="176"):
+        small.certificate()
+    with pytest.raises(uli.errors.NoGuaranteeError, match="explores"):
+        uli.Exp3P().start(2, horizon=1000).certificate()
+
+
+def test_the_certificate_after_a_phase_is_the_phase_bound(monkeypatch):
+    """Proved constants with the first phase cut short, to look at what it says next."""
+    learner = uli.MetaElimination(uli.GeometricHedge(), 0.1)
+    player = learner.start(ARMS, seed=1, low=0.0, high=1.0, intercept=0.5)
+    player._plan = player._plan._replace(rounds=20, threshold=math.inf)
+    monkeypatch.setattr(type(player), "_is_tuned", property(lambda self: False))
+    drive(player, 30, rewards(1))
+    assert player.phase == 2
+    assert player._unit_gap_bound() == pytest.approx(2**-0.5)
+    assert player.certificate().bound == pytest.approx(2**-0.5)
+
+
+def test_rewards_outside_the_range_are_refused():
+    player = uli.Exp3P().start(2, seed=1, horizon=1000)
+    decision = player.ask()
+    for wrong in (1.5, -0.1, math.nan, "1"):
+        with pytest.raises(uli.errors.RewardRangeError, match="reward"):
+            player.tell(decision.id, wrong)
+    player.tell(decision.id, 1.0)
+
+
+def test_a_tuned_player_stops_at_its_horizon():
+    player = uli.Exp3P().start(2, seed=1, horizon=100)
+    drive(player, 100, rewards(1))
+    with pytest.raises(uli.errors.UliError, match="horizon"):
+        player.ask()
+
+
+def test_the_seed_decides():
+    def arms(seed):
+        player = uli.MetaElimination().start(4, seed=seed)
+        return [a for a, _ in drive(player, 60, rewards(1))]
+
+    assert arms(1) == arms(1)
+    assert arms(1) != arms(2)
+
+
+def test_play_drives_them():
+    truth = [0.8, 0.3]
+    rng = np.random.default_rng(1)
+    runs = uli.play(
+        uli.Exp3P(), lambda a: float(rng.random() < truth[a]), 3000, 2, seed=2, means=truth
+    )
+    assert runs.final_plays[0, 0] > 2 * runs.final_plays[0, 1]
+    assert runs.phases is None
+
+
+@pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
+def test_play_reports_phases():
+    learner = uli.MetaElimination(uli.Exp3P(constant=0.001))
+    runs = uli.play(learner, lambda a: float(a), 500, 2, seed=2, means=[0.0, 1.0])
+    assert runs.phases[0][-1].last_round == 500
+    assert runs.eliminated_at[0].tolist()[1] == 0 < runs.eliminated_at[0].tolist()[0]
+
+
+def test_a_users_base_is_played_live_and_says_that_it_cannot_be_saved():
+    learner = uli.MetaElimination(Uniform(0.001))
+    player = learner.start(3, seed=1)
+    drive(player, 300, lambda t, a: float(a == 1))
+    assert player.active == (1,)
+    assert learner.start(3, seed=1).certificate().proved is False
+    fresh = learner.start(3, seed=1)
+    with pytest.raises(uli.errors.UliError, match="save"):
+        fresh.state()
+
+
+def test_altered_states_are_refused():
+    player = uli.MetaElimination(uli.Exp3P(constant=0.001)).start(3, seed=1)
+    drive(player, 10, rewards(1))
+    good = player.state()
+    for change in (
+        {"learner": good["learner"] | {"type": "Unknown"}},
+        {"learner": good["learner"] | {"base": {"type": "Unknown"}}},
+        {"extra": {}},
+        {"extra": good["extra"] | {"base": {"lw": [0.0]}}},
+        {"extra": good["extra"] | {"rng": {}}},
+        {"extra": good["extra"] | {"tags": []}},
+        {"extra": good["extra"] | {"phase_settled": 10**9}},
+    ):
+        with pytest.raises(uli.errors.StateError):
+            uli.restore(good | change)

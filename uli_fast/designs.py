@@ -1,0 +1,154 @@
+"""Optimal designs: how to spread plays over arms so that every arm is estimated well.
+
+A design nu puts weights on the arms a_1, ..., a_K. With G = sum_i nu_i a_i a_i^T
+the leverage of an arm is v_i = a_i^T G^-1 a_i, taken in the span of the arms, whose
+dimension is d. Always sum_i nu_i v_i = d, so the largest leverage is at least d; by
+the Kiefer-Wolfowitz theorem it equals d exactly where det G is largest. A largest
+leverage of at most tolerance * d is therefore a certificate, and it is what the
+learners need.
+
+The method is Frank-Wolfe with away steps (Wolfe-Atwood, also Todd-Yildirim) from a
+pivoted start: weight moves to the arm with the largest leverage, or away from the
+supporting arm with the smallest, whichever is further from d. A step of exact
+length costs O(K d).
+
+Designs do not depend on coordinates: the work is done in the left singular vectors
+of the arms, where badly scaled arms are as good as any.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64
+from uli_fast.errors import ArgumentError, DesignError
+
+# Singular values below this fraction of the largest one count as zero.
+RANK_TOLERANCE = 1e-10
+# Far more than a tolerance of 1.01 takes (hundreds, for K = 10^4 and d = 20).
+LARGEST_ITERATIONS = 200_000
+# Rank-one updates between two fresh factorisations.
+REFRESH = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Weights on the arms and the largest leverage that certifies them."""
+
+    weights: F64  # (K,) nonnegative, sum 1
+    max_leverage: float  # max_i v_i, at least ``rank`` up to rounding
+    rank: int  # dimension of the span of the arms
+    iterations: int
+
+
+def d_optimal(arms: Any, tolerance: float = 1.01) -> Design:
+    """Return a design whose largest leverage is at most ``tolerance`` times the rank.
+
+    Parameters
+    ----------
+    arms
+        One arm per row, (K, d). They need not span R^d, and may repeat.
+    tolerance
+        In (1, 2]; 1 would be the exact D-optimal (and G-optimal) design.
+
+    Raises
+    ------
+    DesignError
+        The tolerance was not reached; happens only very close to 1.
+    """
+    points = _check.matrix("arms", arms)
+    tolerance = _check.number("tolerance", tolerance)
+    if not 1.0 < tolerance <= 2.0:
+        raise ArgumentError("tolerance", f"must lie in (1, 2], got {tolerance!r}")
+    X, _ = _spanning(points)
+    d = X.shape[1]
+    nu = _pivots(X)
+    inverse, v = _factorise(X, nu)
+    for iteration in range(LARGEST_ITERATIONS):
+        if v.max() <= tolerance * d or iteration % REFRESH == REFRESH - 1:
+            inverse, v = _factorise(X, nu)  # only this may certify
+            if v.max() <= tolerance * d:
+                nu.flags.writeable = False
+                return Design(nu, float(v.max()), d, iteration)
+        inverse, v = _step(X, nu, inverse, v)
+    raise DesignError(
+        f"no design with leverages within {tolerance!r} times the rank {d} was found "
+        f"in {LARGEST_ITERATIONS} iterations; use a larger tolerance"
+    )
+
+
+def g_optimal(arms: Any, tolerance: float = 1.01) -> Design:
+    """Return the design of ``d_optimal``: by Kiefer-Wolfowitz it is G-optimal too."""
+    return d_optimal(arms, tolerance)
+
+
+def span_coordinates(arms: Any) -> F64:
+    """Return the arms in an orthonormal basis of their span, (K, rank)."""
+    X, singular = _spanning(_check.matrix("arms", arms))
+    return X * singular
+
+
+def rank(arms: Any) -> int:
+    """Return the dimension of the span of the arms, 0 if all are zero."""
+    points = _check.matrix("arms", arms)
+    return _spanning(points)[1].size if points.any() else 0
+
+
+def _spanning(arms: F64) -> tuple[F64, F64]:
+    """Return the left singular vectors (K, rank) and singular values of the arms."""
+    if not arms.any():
+        raise ArgumentError("arms", "must not all be zero")
+    largest = np.abs(arms).max()
+    left, singular, _ = np.linalg.svd(arms / largest, full_matrices=False)
+    keep = singular > RANK_TOLERANCE * singular[0]
+    return np.ascontiguousarray(left[:, keep]), singular[keep] * largest
+
+
+def _pivots(X: F64) -> F64:
+    """Return equal weights on d arms, each the furthest from the span of those before."""
+    K, d = X.shape
+    nu, rest = np.zeros(K), X.copy()
+    for _ in range(d):
+        squares = np.einsum("ij,ij->i", rest, rest)
+        i = int(squares.argmax())
+        direction = rest[i] / np.sqrt(squares[i])
+        rest -= np.outer(rest @ direction, direction)
+        rest[i] = 0.0
+        nu[i] = 1.0 / d
+    return nu
+
+
+def _factorise(X: F64, nu: F64) -> tuple[F64, F64]:
+    """Return G(nu)^-1 and the leverages, from a QR factorisation of the support."""
+    nu /= nu.sum()
+    support = nu > 0.0
+    triangle = np.linalg.qr(X[support] * np.sqrt(nu[support])[:, None], mode="r")
+    root = np.linalg.inv(triangle)  # G^-1 = root root^T
+    whitened = X @ root
+    return root @ root.T, np.einsum("ij,ij->i", whitened, whitened)
+
+
+def _step(X: F64, nu: F64, inverse: F64, v: F64) -> tuple[F64, F64]:
+    """Move weight to or from one arm; return the new inverse and leverages."""
+    d = X.shape[1]
+    most = int(v.argmax())
+    least = int(np.where(nu > 0.0, v, np.inf).argmin())
+    if v[most] - d >= d - v[least]:
+        i, alpha = most, (v[most] / d - 1.0) / (v[most] - 1.0)
+        weight = nu[i] * (1.0 - alpha) + alpha
+    else:  # away: at most until the arm has no weight left
+        i, alpha, weight = least, -nu[least] / (1.0 - nu[least]), 0.0
+        exact = (v[i] / d - 1.0) / (v[i] - 1.0) if v[i] > 1.0 else -np.inf
+        if exact > alpha:
+            alpha, weight = exact, nu[i] * (1.0 - exact) + exact
+    # G <- (1 - alpha) G + alpha a a^T, by Sherman and Morrison.
+    direction = inverse @ X[i]
+    beta = alpha / (1.0 - alpha + alpha * v[i])
+    nu *= 1.0 - alpha
+    nu[i] = weight
+    v = (v - beta * (X @ direction) ** 2) / (1.0 - alpha)
+    return (inverse - beta * np.outer(direction, direction)) / (1.0 - alpha), v

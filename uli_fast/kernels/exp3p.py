@@ -1,0 +1,305 @@
+"""Exp3.P: exponential weights with high-probability bonuses.
+
+p_a = (1 - gamma) w_a / W + gamma / K, and after the loss l of arm A every weight
+is multiplied by exp(-eta (l 1{a = A} - 2 beta) / p_a), with beta = eta = gamma / K.
+
+Bernoulli arms are played in lanes: replications side by side in one flat buffer,
+row after row, so that every step of a round is a loop over lanes that compilers
+turn into SIMD. A lane's arithmetic never mixes with another's and is the same for
+any number of lanes, so its path does not depend on its company.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uli_fast._typing import F64, I64, U64
+from uli_fast.kernels._arms import ROUND, ArmState
+from uli_fast.kernels._jit import by_type, kernel, step
+from uli_fast.kernels._rewards import Law, draw_reward
+
+# Weights are rescaled by a power of two every so many rounds of a phase.
+RESCALED = 256
+
+# Rows of the scratch buffer: the uniform, (1 - gamma) / W, the cumulative
+# probability, the new W, the arm drawn, the cumulative probability below it, its
+# probability, the inverse of that, exp(-eta / p).
+U, INV, CUM, SUM, ARM, BELOW, P, OVER, EXP, ROWS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+
+
+class Lanes(NamedTuple):
+    """One phase of Exp3.P on k arms in R lanes; arm a of lane r is entry a R + r."""
+
+    w: F64  # (k R,) weights
+    W: F64  # (R,) their sums
+    q: F64  # (k R,) probabilities of loss 1
+    L: F64  # (k R,) sums of l_hat
+    n: I64  # (k R,) plays in this phase
+    last: I64  # (k R,) last round played, 0 if not in this phase
+    words: U64  # (4 R,) xoshiro256++ states
+    scratch: F64  # (9 R,)
+
+
+class Single(NamedTuple):
+    """One lane."""
+
+    lanes: int = 1
+
+
+class Wide(NamedTuple):
+    """Sixteen lanes: four or two vectors each, and short of a kernel's registers."""
+
+    lanes: int = 16
+
+
+class Steep(NamedTuple):
+    """One lane whose learning rate is too large for the polynomial: short horizons."""
+
+    lanes: int = 1
+
+
+WIDE = Wide().lanes
+LARGEST_EXPONENT = 0.0058  # y^6 / 720 <= 2^-54
+Shape = Single | Wide | Steep
+
+
+def shape_of(replications: int, eta: float) -> Shape:
+    """Return how to play so many replications; what a lane computes depends on eta alone.
+
+    A bonus multiplies a weight by exp(2 eta beta / p_a), an exponent of at most
+    2 eta: up to LARGEST_EXPONENT a polynomial of degree 5 errs by less than 2^-54.
+    """
+    if 2.0 * eta > LARGEST_EXPONENT:
+        return Steep()
+    return Single() if replications < 3 else Wide()  # one wide round costs three single ones
+
+
+def lane_count(shape: Shape) -> int:
+    """Return the number of lanes R, a constant to the compiler (compiled code only)."""
+    raise TypeError("lane_count is called from compiled kernels only")
+
+
+@by_type(lane_count)
+def _lane_count(shape: Any) -> Callable[..., int]:
+    return (lambda shape: WIDE) if shape.instance_class is Wide else (lambda shape: 1)
+
+
+def grown(shape: Shape, w: float, y: float) -> float:
+    """Return w exp(y) for 0 <= y <= 2 eta (compiled code only)."""
+    raise TypeError("grown is called from compiled kernels only")
+
+
+@by_type(grown)
+def _grown(shape: Any, w: Any, y: Any) -> Callable[..., float]:
+    return _grown_steeply if shape.instance_class is Steep else _grown_gently
+
+
+def _grown_gently(shape: Any, w: float, y: float) -> float:
+    e = 1 / 2.0 + y * (1 / 6.0 + y * (1 / 24.0 + y * (1 / 120.0)))
+    return w + w * (y * (1.0 + y * e))
+
+
+def _grown_steeply(shape: Any, w: float, y: float) -> float:
+    return w * math.exp(y)
+
+
+@kernel
+def draw(words: U64, b: F64, W: F64, rest: float, shape: Shape) -> None:
+    """Draw a uniform in every lane by xoshiro256++ and clear the lane's scratch."""
+    R = lane_count(shape)
+    for r in range(R):
+        s0, s1, s2, s3 = words[r], words[R + r], words[2 * R + r], words[3 * R + r]
+        x = s0 + s3
+        z = ((x << np.uint64(23)) | (x >> np.uint64(41))) + s0
+        shifted = s1 << np.uint64(17)
+        s2 ^= s0
+        s3 ^= s1
+        s1 ^= s2
+        s0 ^= s3
+        s2 ^= shifted
+        s3 = (s3 << np.uint64(45)) | (s3 >> np.uint64(19))
+        words[r], words[R + r], words[2 * R + r], words[3 * R + r] = s0, s1, s2, s3
+        # (z >> 11) 2^-53 in two halves, whose conversion to float is one instruction.
+        high = np.float64(np.int32(z >> np.uint64(33)))
+        low = np.float64(np.int32((z >> np.uint64(11)) & np.uint64(0x3FFFFF)))
+        b[U * R + r] = high * 2.0**-31 + low * 2.0**-53
+        b[INV * R + r] = rest / W[r]
+        b[CUM * R + r] = 0.0
+        b[SUM * R + r] = 0.0
+        b[ARM * R + r] = -1.0
+        b[BELOW * R + r] = 0.0
+        b[P * R + r] = 0.0
+
+
+@kernel
+def pass_arm(w: F64, o: int, b: F64, c: float, floor: float, shape: Shape) -> None:
+    """Move past the arm at offset o: its probability, its bonus, whether u has reached it."""
+    R = lane_count(shape)
+    for r in range(R):
+        u, cum, arm = b[U * R + r], b[CUM * R + r], b[ARM * R + r]
+        below, p = b[BELOW * R + r], b[P * R + r]
+        i = np.uintp(o + r)  # never negative: without Python's wraparound the loop is SIMD
+        w0 = w[i]
+        p0 = w0 * b[INV * R + r] + floor
+        new = grown(shape, w0, c / p0)
+        w[i] = new
+        b[SUM * R + r] += new
+        reached = u >= cum
+        b[ARM * R + r] = arm + (1.0 if reached else 0.0)
+        b[BELOW * R + r] = cum if reached else below
+        b[P * R + r] = p0 if reached else p
+        b[CUM * R + r] = cum + p0
+
+
+@kernel
+def pass_pair(w: F64, o: int, b: F64, c: float, floor: float, shape: Shape) -> None:
+    """Move past two arms at once: one division for both, half the traffic on scratch."""
+    R = lane_count(shape)
+    for r in range(R):
+        inverse = b[INV * R + r]
+        i, j = np.uintp(o + r), np.uintp(o + R + r)
+        w0, w1 = w[i], w[j]
+        p0, p1 = w0 * inverse + floor, w1 * inverse + floor
+        both = c / (p0 * p1)
+        new0, new1 = grown(shape, w0, both * p1), grown(shape, w1, both * p0)
+        w[i], w[j] = new0, new1
+        b[SUM * R + r] = (b[SUM * R + r] + new0) + new1
+        u, cum, arm = b[U * R + r], b[CUM * R + r], b[ARM * R + r]
+        below, p = b[BELOW * R + r], b[P * R + r]
+        reached = u >= cum
+        arm += 1.0 if reached else 0.0
+        below = cum if reached else below
+        p = p0 if reached else p
+        cum += p0
+        reached = u >= cum
+        b[ARM * R + r] = arm + (1.0 if reached else 0.0)
+        b[BELOW * R + r] = cum if reached else below
+        b[P * R + r] = p1 if reached else p
+        b[CUM * R + r] = cum + p1
+
+
+@kernel
+def decay(b: F64, eta: float, shape: Shape) -> None:
+    """Compute exp(-eta / p) of the arm drawn; the exponent is at most 1 (p >= gamma / K)."""
+    R = lane_count(shape)
+    for r in range(R):
+        over = 1.0 / b[P * R + r]
+        b[OVER * R + r] = over
+        x = (eta * over) * -0.25
+        e = 1 / 40320.0 + x * (1 / 362880.0 + x * (1 / 3628800.0 + x * (1 / 39916800.0)))
+        e = 1 / 24.0 + x * (1 / 120.0 + x * (1 / 720.0 + x * (1 / 5040.0 + x * e)))
+        e = 1.0 + x * (1.0 + x * (1 / 2.0 + x * (1 / 6.0 + x * e)))
+        e *= e
+        b[EXP * R + r] = e * e
+
+
+@step
+def settle(lanes: Lanes, t: int, shape: Shape) -> None:
+    """Count the plays of round t and take in their losses.
+
+    What is left of the uniform decides a Bernoulli loss: given the arm A it is
+    uniform on [0, p_A).
+    """
+    R = lane_count(shape)
+    b, w, n, last = lanes.scratch, lanes.w, lanes.n, lanes.last
+    for r in range(R):
+        i = np.int64(b[ARM * R + r]) * R + r
+        loss = 1.0 if b[U * R + r] - b[BELOW * R + r] < b[P * R + r] * lanes.q[i] else 0.0
+        n[i] += 1
+        last[i] = t
+        lanes.L[i] += loss * b[OVER * R + r]
+        old = w[i]
+        new = old + loss * (old * b[EXP * R + r] - old)
+        w[i] = new
+        lanes.W[r] = b[SUM * R + r] + (new - old)
+
+
+@kernel
+def rescale(w: F64, W: F64) -> None:
+    """Divide each lane's weights by a power of two: exact, and far from overflow."""
+    R = W.shape[0]
+    for r in range(R):
+        factor = 2.0 ** -math.floor(math.log2(W[r]))
+        for i in range(r, w.shape[0], R):
+            w[i] *= factor
+        W[r] *= factor
+
+
+@kernel
+def play_lanes(
+    lanes: Lanes, gamma: float, eta: float, t: int, s: int, rounds: int, shape: Shape
+) -> None:
+    """Play rounds t+1..t+rounds of a run, which are s+1..s+rounds of the phase."""
+    R = lane_count(shape)
+    w, W, b, words = lanes.w, lanes.W, lanes.scratch, lanes.words
+    k = w.shape[0] // R
+    floor, rest, c = gamma / k, 1.0 - gamma, 2.0 * eta * eta
+    for i in range(1, rounds + 1):
+        draw(words, b, W, rest, shape)
+        for j in range(k // 2):
+            pass_pair(w, 2 * j * R, b, c, floor, shape)
+        if k % 2 == 1:
+            pass_arm(w, (k - 1) * R, b, c, floor, shape)
+        decay(b, eta, shape)
+        settle(lanes, t + i, shape)
+        if (s + i) % RESCALED == 0:
+            rescale(w, W)
+
+
+class Exp3PState(NamedTuple):
+    """One phase of Exp3.P on k arms, for any rewards."""
+
+    lw: F64  # (k,) log weights
+    p: F64  # (k,) probabilities of the last draw
+    L: F64  # (k,) sums of l_hat
+    gamma: float
+    eta: float
+
+
+@step
+def choose(state: Exp3PState, u: float) -> int:
+    """Compute p and return the arm that the uniform u falls on."""
+    k = state.lw.shape[0]
+    top = state.lw.max()
+    total = 0.0
+    for a in range(k):
+        state.p[a] = math.exp(state.lw[a] - top)
+        total += state.p[a]
+    arm, cum = 0, 0.0
+    for a in range(k):
+        state.p[a] = (1.0 - state.gamma) * state.p[a] / total + state.gamma / k
+        if u >= cum:
+            arm = a
+        cum += state.p[a]
+    return arm
+
+
+@step
+def update(state: Exp3PState, arm: int, loss: float) -> None:
+    """Take in the loss of the arm drawn: l_tilde_a = l_hat_a - 2 beta / p_a, all arms."""
+    estimate = loss / state.p[arm]
+    state.L[arm] += estimate
+    state.lw[arm] -= state.eta * estimate
+    for a in range(state.lw.shape[0]):
+        state.lw[a] += 2.0 * state.eta * state.eta / state.p[a]
+
+
+@kernel
+def play_rounds(
+    base: Exp3PState, law: Law, arms: I64, run: ArmState, offset: float, slope: float, rounds: int
+) -> None:
+    """Play so many rounds; arms[i] is the i-th arm of the phase, losses are offset - slope X."""
+    t = run.clock[ROUND]
+    for _ in range(rounds):
+        i = choose(base, law.rng.random())
+        a = arms[i]
+        x = draw_reward(law, a, run.n[a])
+        update(base, i, offset - slope * x)
+        t += 1
+        run.n[a] += 1
+        run.last[a] = t
+    run.clock[ROUND] = t

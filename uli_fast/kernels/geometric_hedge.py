@@ -1,0 +1,139 @@
+"""GeometricHedge.P with John's exploration, on K arms in R^d.
+
+Arms are whitened by the exploration design nu: sum nu(a) a a^T = I. With
+p = (1 - gamma) q + gamma nu and Sigma = sum p(a) a a^T, the loss y of arm A
+estimates every arm's loss by l_hat(a) = a^T Sigma^-1 A y, with variance proxy
+v(a) = a^T Sigma^-1 a.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from uli_fast._typing import F64, I64
+from uli_fast.kernels._arms import ROUND, ArmState
+from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._rewards import Law, draw_reward
+
+
+class HedgeState(NamedTuple):
+    """One phase on k arms of rank d."""
+
+    x: F64  # (k, d) whitened arms
+    z: F64  # (d, k) C^-1 a for every arm, Sigma = C C^T; arms side by side for SIMD
+    C: F64  # (d, d) Sigma, then its Cholesky factor
+    nu: F64  # (k,) exploration design
+    lw: F64  # (k,) log weights
+    p: F64  # (k,) probabilities of the last draw
+    v: F64  # (k,) a^T Sigma^-1 a at the last update
+    L: F64  # (k,) sums of l_hat
+    eta: float
+    beta: float
+    gamma: float
+
+
+@step
+def choose(state: HedgeState, u: float) -> int:
+    """Compute p and return the arm that the uniform u falls on."""
+    lw, p, nu = state.lw, state.p, state.nu
+    k = lw.shape[0]
+    top = lw[0]
+    for a in range(k):
+        top = max(top, lw[a])
+    total = 0.0
+    for a in range(k):
+        p[a] = math.exp(lw[a] - top)
+        total += p[a]
+    share = (1.0 - state.gamma) / total
+    arm, cum = -1, 0.0
+    for a in range(k):
+        p[a] = share * p[a] + state.gamma * nu[a]
+        if u >= cum and p[a] > 0.0:
+            arm = a
+        cum += p[a]
+    return arm
+
+
+@step
+def factor(state: HedgeState) -> None:
+    """Write the Cholesky factor of Sigma into C."""
+    x, p, C = state.x, state.p, state.C
+    k, d = x.shape
+    for i in range(d):
+        for j in range(i + 1):
+            C[i, j] = 0.0
+    for a in range(k):
+        for i in range(d):
+            weighted = p[a] * x[a, i]
+            for j in range(i + 1):
+                C[i, j] += weighted * x[a, j]
+    for i in range(d):
+        for j in range(i + 1):
+            rest = C[i, j]
+            for m in range(j):
+                rest -= C[i, m] * C[j, m]
+            C[i, j] = math.sqrt(rest) if i == j else rest / C[j, j]
+
+
+@step
+def solve(state: HedgeState) -> None:
+    """Write C^-1 a of all arms into z and their squared lengths into v."""
+    x, z, C, v = state.x, state.z, state.C, state.v
+    k, d = x.shape
+    for a in range(k):
+        v[a] = 0.0
+    for i in range(d):
+        for a in range(k):
+            z[i, a] = x[a, i]
+        for j in range(i):
+            for a in range(k):
+                z[i, a] -= C[i, j] * z[j, a]
+        inverse = 1.0 / C[i, i]
+        for a in range(k):
+            z[i, a] *= inverse
+            v[a] += z[i, a] * z[i, a]
+
+
+@step
+def update(state: HedgeState, arm: int, loss: float) -> None:
+    """Take in the loss of the arm drawn: l_tilde = l_hat - 2 beta v, for all arms."""
+    factor(state)
+    solve(state)
+    z, v, lw, L = state.z, state.v, state.lw, state.L
+    k, d = state.x.shape
+    for a in range(k):
+        lw[a] += 2.0 * state.eta * state.beta * v[a]
+    for i in range(d):
+        scaled = loss * z[i, arm]
+        for a in range(k):
+            estimate = z[i, a] * scaled
+            L[a] += estimate
+            lw[a] -= state.eta * estimate
+
+
+@kernel
+def play_rounds(
+    base: HedgeState, law: Law, arms: I64, run: ArmState, offset: float, slope: float, rounds: int
+) -> None:
+    """Play so many rounds; arms[i] is the i-th arm of the phase, losses are offset - slope X."""
+    t = run.clock[ROUND]
+    for _ in range(rounds):
+        i = choose(base, law.rng.random())
+        a = arms[i]
+        x = draw_reward(law, a, run.n[a])
+        update(base, i, offset - slope * x)
+        t += 1
+        run.n[a] += 1
+        run.last[a] = t
+    run.clock[ROUND] = t
+
+
+@kernel
+def reset(state: HedgeState) -> None:
+    """Begin anew: equal weights, no estimates."""
+    state.lw[:] = 0.0
+    state.L[:] = 0.0
+    state.p[:] = np.nan

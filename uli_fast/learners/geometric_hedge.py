@@ -1,0 +1,100 @@
+"""GeometricHedge.P with John's exploration, the adversarial base for linear arms.
+
+Deviation: the paper names the algorithm and leaves its parameters open; eta, beta,
+gamma and the constant 256 are those of docs/errata.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from uli_fast import _check, designs
+from uli_fast._typing import F64
+from uli_fast.learners._adversarial import CompiledPhase, log_term
+from uli_fast.learners._phases import TunedLearner
+
+# Stop the design at leverages within this factor of the rank; the proof allows 2.
+RHO = 1.01
+
+
+@dataclass(frozen=True)
+class GeometricHedge(TunedLearner):
+    """Exponential weights on linear loss estimates, exploring by a D-optimal design.
+
+    A base of MetaElimination for finitely many arms in R^d, or alone a baseline
+    tuned to the horizon. It never stops exploring, so alone it has no uniform
+    last-iterate guarantee.
+
+    Parameters
+    ----------
+    delta
+        Probability of failure when it plays alone; MetaElimination sets its own.
+    constant
+        Of g(delta) = constant d log(10 K / delta), d the rank of the arms; 256 is
+        proved, and below it MetaElimination has no guarantee.
+    """
+
+    delta: float = 0.05
+    constant: float = 256.0
+
+    losses: ClassVar[str] = "linear"
+    proved_constant: ClassVar[float] = 256.0
+    why_no_guarantee = "GeometricHedge explores for ever: it bounds regret, not every round's gap"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
+        object.__setattr__(self, "constant", _check.positive("constant", self.constant))
+
+    def check_features(self, name: str, features: F64) -> None:
+        """Refuse arms that are not vectors."""
+        _check.has_features(name, features, "GeometricHedge")
+
+    def g(self, arms: F64, delta: float) -> float:
+        """Return constant d log(10 K / delta)."""
+        return self.constant * _rank(arms) * log_term(len(arms), delta)
+
+    def start_phase(self, arms: F64, rounds: int, delta: float) -> CompiledPhase:
+        """Start afresh: design, whitening, equal weights."""
+        from uli_fast.kernels import geometric_hedge as kernel
+
+        # Arms that are all zero have equal losses: any common feature will do.
+        features = arms if arms.any() else np.ones((len(arms), 1))
+        design = designs.d_optimal(features, RHO)
+        x = whitened(features, design.weights)
+        k, d = x.shape
+        rho = design.max_leverage / d
+        s = math.sqrt(log_term(k, delta) / (d * rounds))
+        state = kernel.HedgeState(
+            x=x,
+            z=np.zeros((d, k)),
+            C=np.zeros((d, d)),
+            nu=np.array(design.weights),
+            lw=np.zeros(k),
+            p=np.full(k, 1.0 / k),
+            v=np.zeros(k),
+            L=np.zeros(k),
+            eta=s / 2.0,
+            beta=1.1 * s,
+            gamma=min(0.5, 1.5 * rho * d * s),
+        )
+        return CompiledPhase(kernel, state)
+
+    def least_horizon(self, features: F64) -> float:
+        """Return 9 rho^2 d log(10 K / delta), where gamma would be 1/2."""
+        K = len(features)
+        return 9.0 * RHO**2 * _rank(features) * log_term(K, self.delta) if K > 1 else 0.0
+
+
+def whitened(arms: F64, weights: F64) -> F64:
+    """Return the arms in coordinates of their span where sum weights(a) a a^T = I."""
+    x = designs.span_coordinates(arms)
+    triangle: F64 = np.linalg.qr(x * np.sqrt(weights)[:, None]).R
+    return np.ascontiguousarray(np.linalg.solve(triangle.T, x.T).T)
+
+
+def _rank(arms: F64) -> int:
+    return max(1, designs.rank(arms))

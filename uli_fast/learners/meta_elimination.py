@@ -1,0 +1,207 @@
+"""The meta-algorithm: phases of an adversarial base, and elimination on its estimates.
+
+Deviation: g uses the number of all arms K (and their rank), which keeps phases
+growing; the base itself is tuned to the arms that are left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64
+from uli_fast.errors import ArgumentError, NoGuaranteeError
+from uli_fast.guarantees import ArmsInfo, Guarantee, read_arms
+from uli_fast.learners._adversarial import (
+    Base,
+    loss_kind,
+    losses_of,
+    saturated,
+)
+from uli_fast.learners._phases import AdversarialLearner, Phase
+from uli_fast.learners.exp3p import Exp3P
+from uli_fast.learners.geometric_hedge import GeometricHedge
+
+if TYPE_CHECKING:
+    from uli_fast.problems.arms import ArmBandit
+
+
+class _Mode(NamedTuple):
+    multiplier: float  # T_m = ceil(multiplier g_m 2^m)
+    threshold: float  # remove beyond threshold sqrt(g_m T_m)
+    factor: float  # F = sqrt(factor g / t)
+
+
+MODES = {"paper": _Mode(576.0, 7.0, 4608.0), "sharp": _Mode(236.0, 3.84, 945.0)}
+
+
+@dataclass(frozen=True)
+class MetaElimination(AdversarialLearner):
+    """Run an adversarial base in growing phases; drop what its estimates show to be worse.
+
+    With probability 1 - delta every round's gap is at most
+    sqrt(4608 g(delta / (2 log2(t+1)^2)) / t), where g(delta) is the base's:
+    361 K log(10 K / delta) for Exp3P(), 256 d log(10 K / delta) for GeometricHedge().
+
+    Parameters
+    ----------
+    base
+        Exp3P(), GeometricHedge(), Scrible() or any object with ``g`` and
+        ``start_phase`` (docs/bases.md). Its own delta is not used.
+    delta
+        Probability with which the guarantee may fail.
+    mode
+        "paper": T_m = ceil(576 g_m 2^m), threshold 7. "sharp": 236 and 3.84, proved
+        as well, with 945 in place of 4608: phases less than half as long.
+    sigma
+        For unbounded rewards on linear arms with |<a, theta>| <= 1: the noise is
+        symmetric and sigma-subgaussian. Losses are divided by a growing bound that
+        the noise exceeds with probability delta / 2 in all, and so is the guarantee.
+    """
+
+    base: Any = field(default_factory=Exp3P)
+    delta: float = 0.05
+    mode: str = "paper"
+    sigma: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
+        _check.one_of("mode", self.mode, tuple(MODES))
+        if self.sigma is not None:
+            object.__setattr__(self, "sigma", _check.subgaussian("sigma", self.sigma))
+        if not isinstance(self.base, Base):
+            raise ArgumentError(
+                "base", f"must have the methods g and start_phase, got {self.base!r}"
+            )
+        if self.sigma is not None and loss_kind(self.base) != "linear":
+            raise ArgumentError("sigma", "needs a base for linear arms, such as GeometricHedge()")
+
+    @property
+    def phase_base(self) -> Base:
+        """The base that every phase starts afresh."""
+        base: Base = self.base
+        return base
+
+    def check(self, problem: ArmBandit, horizon: int) -> None:
+        """Refuse what the base cannot play."""
+        super().check(problem, horizon)
+        if self.sigma is not None and problem.low is not None:
+            raise ArgumentError("sigma", "is for unbounded rewards; this problem's are bounded")
+
+    def schedule(self, features: F64, horizon: int | None) -> Callable[[int], Phase]:
+        """Return the length, confidence and threshold of phase m."""
+        mode = MODES[self.mode]
+        delta = self.delta if self.sigma is None else self.delta / 2.0
+
+        def phase(m: int) -> Phase:
+            g = checked_g(self.base, features, delta / (2.0 * m**2))
+            rounds = saturated(mode.multiplier * g * 2.0 ** min(m, 1000))
+            threshold = mode.threshold * math.sqrt(g * rounds)
+            scale = 1.0 if self.sigma is None else noise_bound(self.sigma, m, rounds, delta)
+            return Phase(rounds, delta / (2.0 * m**2), threshold, scale)
+
+        return phase
+
+    def phase_lengths(self, features: F64, horizon: int) -> list[int]:
+        """Return T_1, T_2, ... of every phase that can begin by the horizon."""
+        phase, lengths = self.schedule(features, horizon), list[int]()
+        while sum(lengths) < horizon:
+            lengths.append(phase(len(lengths) + 1).rounds)
+        return lengths
+
+    def guarantee(self, about: Any) -> Guarantee:
+        """Return F_ULI for a problem, a number of arms, (K, d) or an array of arms."""
+        info = read_arms(about)
+        if not isinstance(self.base, Exp3P | GeometricHedge):
+            return self._claim(about, info)
+        proved = self.base.proved_constant
+        name = type(self.base).__name__
+        if self.base.constant < proved:
+            raise NoGuaranteeError(
+                f"{name} is proved with a constant of {proved:g} or more, "
+                f"not with {self.base.constant:g}"
+            )
+        parameters = {
+            "K": info.K,
+            "dimension": info.K if isinstance(self.base, Exp3P) else self._rank(info),
+            "constant": self.base.constant,
+            "factor": MODES[self.mode].factor,
+            "largest_gap": 1.0,
+        }
+        if self.sigma is not None:
+            return self._unbounded(info, parameters)
+        scale = self._scale(info)
+        return Guarantee(f"META-{name}", self.delta, parameters, scale)
+
+    def _rank(self, info: ArmsInfo) -> int:
+        if info.d is None:
+            raise ArgumentError("about", "must tell the arms' rank: a problem, (K, d), or arms")
+        return info.d
+
+    def _scale(self, info: ArmsInfo) -> float:
+        """Return reward units per unit of loss, refusing unbounded rewards."""
+        if not info.bounded:
+            raise NoGuaranteeError(
+                "adversarial learners need bounded rewards"
+                + ("" if loss_kind(self.base) != "linear" else ", or sigma= for symmetric noise")
+            )
+        return losses_of(loss_kind(self.base), info.low, info.high, info.intercept).scale
+
+    def _unbounded(self, info: ArmsInfo, parameters: dict[str, float]) -> Guarantee:
+        assert self.sigma is not None
+        if info.subgaussian > self.sigma:
+            raise NoGuaranteeError(
+                f"the noise is {info.subgaussian:g}-subgaussian, sigma is {self.sigma:g}"
+            )
+        if info.largest_mean > 1.0:
+            raise NoGuaranteeError(f"|<a, theta>| reaches {info.largest_mean:g}, more than 1")
+        parameters |= {
+            "largest_gap": 2.0,
+            "sigma": self.sigma,
+            "multiplier": MODES[self.mode].multiplier,
+        }
+        return Guarantee("META-GeometricHedge-unbounded", self.delta, parameters)
+
+    def _claim(self, about: Any, info: ArmsInfo) -> Guarantee:
+        """Return the F_ULI that follows from a user's g, if the user's claim holds."""
+        if getattr(self.base, "proved_constant", 0.0) == math.inf:
+            raise NoGuaranteeError(f"{type(self.base).__name__} is experimental: nothing is proved")
+        if self.sigma is not None:
+            raise NoGuaranteeError("sigma= is proved for GeometricHedge only")
+        features = arms_about(about, info)
+        factor = MODES[self.mode].factor
+
+        def bound(t: float) -> float:
+            g = checked_g(self.base, features, self.delta / (2.0 * math.log2(t + 1.0) ** 2))
+            return math.sqrt(factor * g / t)
+
+        parameters = {"K": info.K, "largest_gap": 1.0}
+        claim = Guarantee("user", self.delta, parameters, self._scale(info), bound)
+        if (np.diff(claim.bound(np.geomspace(1.0, 1e18, 200))) > 0.0).any():
+            raise NoGuaranteeError("the base's g grows so fast that the bound does not decrease")
+        return claim
+
+
+def noise_bound(sigma: float, m: int, rounds: int, delta: float) -> float:
+    """Return B_m = 2 (1 + h_m), h_m = sigma sqrt(2 log(4 m^2 T_m / delta))."""
+    log = math.log(4.0) + 2.0 * math.log(m) + math.log(rounds) - math.log(delta)
+    return 2.0 * (1.0 + sigma * math.sqrt(2.0 * log))
+
+
+def checked_g(base: Base, features: F64, delta: float) -> float:
+    """Return a base's g, refusing what is not a positive number."""
+    return _check.positive("base.g", base.g(features, delta))
+
+
+def arms_about(about: Any, info: ArmsInfo) -> F64:
+    """Return the features in what a guarantee was asked about."""
+    from uli_fast.problems.arms import ArmBandit
+
+    if isinstance(about, ArmBandit):
+        return about.features
+    return _check.matrix("about", about) if np.ndim(about) == 2 else np.zeros((info.K, 0))

@@ -1,0 +1,208 @@
+"""Live players of Exp3P, GeometricHedge and the meta-algorithm.
+
+A decision is drawn at random and comes with its probability. A base learns from
+one loss before it draws again, and so do the proofs: where decisions are asked
+for while earlier rewards are awaited, each loss is still weighted with the
+probabilities it was drawn with, but ``certificate`` says that nothing is proved.
+What is asked for beyond the end of a phase, before its rewards are in, is drawn
+from the phase's weights and not learned from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uli_fast._check import Labels
+from uli_fast._typing import F64
+from uli_fast.errors import NoGuaranteeError, StateError, UliError
+from uli_fast.guarantees import ArmsInfo
+from uli_fast.learners._adversarial import checked_estimates, drawn, loss_kind, losses_of
+from uli_fast.learners._phases import AdversarialLearner, Live, Phase, eliminate
+from uli_fast.players._base import Certificate, Decision, Player
+
+if TYPE_CHECKING:
+    from uli_fast.learners._adversarial import BasePhase
+
+# Tag of a decision that its phase does not learn from.
+UNUSED = 0
+
+
+class AdversarialPlayer(Player):
+    """Draws decisions from a base's probabilities; eliminates at the end of its phases."""
+
+    learner: AdversarialLearner
+
+    def __init__(
+        self, learner: AdversarialLearner, labels: Labels, low: float, high: float, live: Live
+    ) -> None:
+        super().__init__(learner, labels, low, high)
+        self.features = live.features
+        self.intercept, self.horizon = live.intercept, live.horizon
+        self._rng = np.random.Generator(np.random.PCG64(live.seed))
+        finite = math.isfinite(low)
+        self._losses = losses_of(
+            loss_kind(learner.phase_base),
+            low if finite else None,
+            high if finite else None,
+            live.intercept,
+        )
+        self._schedule = learner.schedule(live.features, live.horizon)
+        self._tags: list[int] = []  # the phase of each decision, or UNUSED
+        self._probabilities: list[float] = []
+        self._drawn: dict[int, list[float] | None] = {}  # p of each decision not yet settled
+        self._phase_asked = self._phase_settled = 0
+        self._overlapped = False
+        self._open()
+
+    @property
+    def phase(self) -> int:
+        """The phase in which settled rewards now count."""
+        return int(self._state.clock[1])
+
+    def _open(self) -> None:
+        """Start a fresh base on the active arms, if there is a choice left."""
+        self._arms_now = np.flatnonzero(self._state.active)
+        self._phase_asked = self._phase_settled = 0
+        self._plan: Phase = self._schedule(self.phase)
+        self._base: BasePhase | None = None
+        if self._arms_now.size > 1:
+            base = self.learner.phase_base
+            plan = self._plan
+            self._base = base.start_phase(self.features[self._arms_now], plan.rounds, plan.delta)
+
+    def _ask(self) -> Decision:
+        if self.horizon is not None and len(self._arms) >= self.horizon and self._is_tuned:
+            raise UliError(f"the horizon of {self.horizon} rounds is over")
+        waiting = self._settled < len(self._arms)
+        p: list[float] | None = None
+        if self._base is None:
+            a, probability, tag = int(self._arms_now[0]), 1.0, UNUSED
+        else:
+            snapshot = getattr(self._base, "p", None)
+            if waiting and snapshot is None:
+                raise UliError(
+                    f"decision {self._settled + 1} awaits its reward; this base needs it "
+                    "before the next draw"
+                )
+            self._overlapped = self._overlapped or waiting
+            i, probability = drawn(self._base, self._rng, self._arms_now.size)
+            a = int(self._arms_now[i])
+            p = None if snapshot is None else snapshot.tolist()
+            tag = self.phase if self._phase_asked < self._plan.rounds else UNUSED
+            self._phase_asked += 1
+        self._drawn[len(self._arms)] = p
+        self._asked[a] += 1
+        self._arms.append(a)
+        self._rewards.append(None)
+        self._tags.append(tag)
+        self._probabilities.append(probability)
+        return Decision(len(self._arms), self.labels[a], probability)
+
+    @property
+    def _is_tuned(self) -> bool:
+        return math.isinf(self._plan.threshold)
+
+    def _absorb(self, a: int, reward: float) -> None:
+        decision = self._settled - 1
+        p = self._drawn[decision]
+        self._count(a, reward)
+        if self._base is None or self._tags[decision] != self.phase:
+            return
+        i = int(np.searchsorted(self._arms_now, a))
+        if p is not None:
+            self._base.p[:] = p  # type: ignore[attr-defined]
+        loss = (self._losses.offset - self._losses.slope * reward) / self._plan.scale
+        self._base.update(i, loss)
+        self._phase_settled += 1
+        if self._phase_settled == self._plan.rounds and not self._is_tuned:
+            estimates = checked_estimates(self._base, self._arms_now.size)
+            eliminate(self._state, estimates, self._plan.threshold)
+            self._state.clock[1] += 1
+            self._open()
+
+    def _settle(self) -> None:
+        super()._settle()
+        self._drawn = {i: p for i, p in self._drawn.items() if i >= self._settled}
+
+    def _unit_intervals(self) -> tuple[F64, F64]:
+        # Estimates of rarely drawn arms have no interval of their own in the proofs.
+        return np.full(len(self.labels), -math.inf), np.full(len(self.labels), math.inf)
+
+    def certificate(self) -> Certificate:
+        """Return what is certain of every active arm, from settled rewards alone."""
+        if self._overlapped:
+            raise NoGuaranteeError(
+                "decisions were asked for while earlier rewards were awaited; "
+                "the proofs need each loss before the next draw"
+            )
+        return super().certificate()
+
+    def _unit_gap_bound(self) -> float:
+        # G(m) = 2^(-(m - 1) / 2) for the survivors of phase m - 1, in units of loss.
+        if self.phase == 1:
+            return math.inf
+        scale = self._losses.scale * self._schedule(self.phase - 1).scale
+        return float(2.0 ** (-(self.phase - 1) / 2.0) * scale / self._scale)
+
+    def arms_info(self) -> ArmsInfo:
+        """Return what a guarantee may rely on."""
+        from uli_fast.designs import rank
+
+        finite = math.isfinite(self.low)
+        info = (
+            super()
+            .arms_info()
+            ._replace(
+                low=self.low if finite else None,
+                high=self.high if finite else None,
+                intercept=self.intercept,
+            )
+        )
+        if self.features.shape[1]:
+            info = info._replace(d=max(1, rank(self.features)))
+        return info
+
+    def _extra(self) -> dict[str, Any]:
+        saved = None
+        if self._base is not None:
+            if not hasattr(self._base, "save") or not hasattr(self._base, "load"):
+                raise UliError("this base cannot be saved: its phases need save() and load()")
+            saved = self._base.save()
+        return {
+            "features": self.features.tolist(),
+            "width": self.features.shape[1],
+            "intercept": self.intercept,
+            "horizon": self.horizon,
+            "rng": self._rng.bit_generator.state,
+            "tags": self._tags,
+            "probabilities": self._probabilities,
+            "drawn": [[i, p] for i, p in self._drawn.items()],
+            "phase_asked": self._phase_asked,
+            "phase_settled": self._phase_settled,
+            "overlapped": self._overlapped,
+            "base": saved,
+        }
+
+    def _load_extra(self, extra: Mapping[str, Any]) -> None:
+        self._open()
+        self._rng.bit_generator.state = dict(extra["rng"])
+        self._tags = [int(x) for x in extra["tags"]]
+        self._probabilities = [float(x) for x in extra["probabilities"]]
+        self._drawn = {int(i): p for i, p in extra["drawn"]}
+        self._phase_asked = int(extra["phase_asked"])
+        self._phase_settled = int(extra["phase_settled"])
+        self._overlapped = bool(extra["overlapped"])
+        consistent = (
+            len(self._tags) == len(self._probabilities) == len(self._arms)
+            and sorted(self._drawn) == list(range(self._settled, len(self._arms)))
+            and self._phase_settled == self._tags[: self._settled].count(self.phase)
+            and self._phase_settled <= self._phase_asked <= len(self._arms)
+        )
+        if not consistent:
+            raise StateError("state", "contradicts itself: decisions and phases differ")
+        if self._base is not None:
+            self._base.load(extra["base"])  # type: ignore[attr-defined]
