@@ -17,6 +17,15 @@ PROBLEMS = [
     uli.GaussianBandit([0.3, 0.0, -0.2], sigma=0.5),
 ]
 CASES = [(le, p, e) for le in LEARNERS for p in PROBLEMS for e in ("skip", "rounds")]
+META = uli.MetaElimination(uli.Exp3P(constant=0.02), 0.1)
+PLANE = uli.LinearBandit([0.5, 0.2], [[1, 0], [0, 1], [0.6, 0.5]], noise="uniform", sigma=0.1)
+CASES += [(META, p, "rounds") for p in (*PROBLEMS, PLANE)]
+CASES += [
+    (uli.MetaElimination(base, 0.1), PLANE, "rounds")
+    for base in (uli.GeometricHedge(constant=0.02), uli.Scrible(constant=0.0005))
+]
+# Small constants are what makes arms fall within so few rounds.
+pytestmark = pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
 
 
 @pytest.mark.parametrize(("learner", "problem", "engine"), CASES, ids=str)

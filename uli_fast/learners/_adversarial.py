@@ -49,7 +49,7 @@ class Base(Protocol):
     """
 
     def g(self, arms: F64, delta: float) -> float:
-        """Return the g(delta) of the Condition, larger for smaller delta."""
+        """Return the g(delta) of the Condition: it falls in delta, from log(10 k / delta) up."""
 
     def start_phase(self, arms: F64, rounds: int, delta: float) -> BasePhase:
         """Start afresh on these arms for so many rounds."""

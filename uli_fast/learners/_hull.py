@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 # Relative tolerances: for the rank of the arms, for an arm on a facet, and for arms that
 # are distinct, well above the former: a facet no larger than its thickness is ill-defined.
-RANK, INCIDENCE, DISTINCT = 1e-10, 1e-8, 1e-6
+RANK, INCIDENCE, DISTINCT = 1e-10, 1e-6, 1e-5
+ROUNDING, GAP = 1e-14, 1e4
 
 
 def hull_of(arms: F64) -> Hull:
@@ -37,7 +38,7 @@ def hull_of(arms: F64) -> Hull:
     offsets = (x[distinct] @ normals.T).max(axis=0)
     slack = offsets - x @ normals.T
     incidence = np.zeros(slack.shape, dtype=bool)
-    incidence[distinct] = slack[distinct] < INCIDENCE * np.abs(x).max()
+    incidence[distinct] = slack[distinct] <= thickness(slack[distinct], np.abs(x).max())
     kept = whole_facets(incidence)
     normals, offsets = normals[kept], offsets[kept]
     slack, incidence = np.ascontiguousarray(slack[:, kept]), incidence[:, kept]
@@ -98,6 +99,21 @@ def first_of_near(x: F64) -> I64:
             later = slice(a + 1, None)
             left[later] &= ((x[later] - x[a]) ** 2).sum(axis=1) > near
     return np.flatnonzero(left)
+
+
+def thickness(slack: F64, scale: float) -> float:
+    """Return how far off a facet an arm may be and yet lie on it: below the widest gap.
+
+    Rounding and truth can be told apart if no slack lies between them.
+    """
+    sizes = np.sort(np.maximum(slack[slack < scale], ROUNDING * scale))
+    ratios = sizes[1:] / sizes[:-1]
+    widest = np.where(sizes[:-1] < INCIDENCE * scale, ratios, 0.0).argmax()
+    if ratios[widest] < GAP:
+        raise ArgumentError(
+            "arms", "some are so nearly on a facet of their hull that rounding decides"
+        )
+    return float(sizes[widest])
 
 
 def whole_facets(on: B1) -> I64:

@@ -19,6 +19,7 @@ from uli_fast.errors import ArgumentError, NoGuaranteeError
 from uli_fast.guarantees import ArmsInfo, Guarantee, read_arms
 from uli_fast.learners._adversarial import (
     Base,
+    log_term,
     loss_kind,
     losses_of,
     saturated,
@@ -181,6 +182,8 @@ class MetaElimination(AdversarialLearner):
             return math.sqrt(factor * g / t)
 
         parameters = {"K": info.K, "largest_gap": 1.0}
+        if checked_g(self.base, features, self.delta) < log_term(info.K, self.delta):
+            raise NoGuaranteeError("the Condition asks for g(delta) >= log(10 K / delta)")
         claim = Guarantee("user", self.delta, parameters, self._scale(info), bound)
         if (np.diff(claim.bound(np.geomspace(1.0, 1e18, 200))) > 0.0).any():
             raise NoGuaranteeError("the base's g grows so fast that the bound does not decrease")
