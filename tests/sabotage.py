@@ -14,6 +14,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 NAIVE = "tests/learners/test_against_naive.py"
+META = "tests/learners/test_meta_elimination.py"
+EXP3P = "tests/learners/test_exp3p.py"
+HEDGE = "tests/learners/test_geometric_hedge.py"
 EVENTS = "tests/theory/test_nice_events.py"
 SE = "uli_fast/kernels/successive_elimination.py"
 PE = "uli_fast/kernels/phased_elimination.py"
@@ -160,6 +163,111 @@ SABOTAGES = (
         "            if reward is None:\n                return",
         "            if reward is None:\n                self._settled += 1; continue",
         "tests/players/test_players.py::test_a_phase_waits_for_its_whole_quota_and_keeps_the_survivors_surplus",
+    ),
+    Sabotage(
+        "meta eliminates beyond 70 for 7",
+        "uli_fast/learners/meta_elimination.py",
+        "_Mode(576.0, 7.0, 4608.0)",
+        "_Mode(576.0, 70.0, 4608.0)",
+        f"{META}::test_whole_runs_with_the_papers_constants",
+    ),
+    Sabotage(
+        "meta eliminates beyond 0.7 for 7",
+        "uli_fast/learners/meta_elimination.py",
+        "_Mode(576.0, 7.0, 4608.0)",
+        "_Mode(576.0, 0.7, 4608.0)",
+        f"{META}::test_exp3p_in_lanes_equals_naive_on_the_same_draws",
+    ),
+    Sabotage(
+        "meta with delta / m^2 for delta / (2 m^2)",
+        "uli_fast/learners/meta_elimination.py",
+        "delta / (2.0 * m**2))\n            rounds",
+        "delta / m**2)\n            rounds",
+        f"{META}::test_phases_last_as_long_as_the_paper_says",
+    ),
+    Sabotage(
+        "meta's F without the log log",
+        "uli_fast/guarantees.py",
+        '    log_term = math.log(20.0 * p["K"]) - math.log(delta) + 2.0 * np.log(np.log2(t + 1.0))',
+        '    log_term = math.log(20.0 * p["K"]) - math.log(delta) + 0.0 * t',
+        f"{META}::test_the_phase_bound_is_below_f_at_every_round_of_the_phase",
+    ),
+    Sabotage(
+        "Exp3.P lanes without bonus",
+        "uli_fast/kernels/exp3p.py",
+        "1.0 - gamma, 2.0 * eta * eta",
+        "1.0 - gamma, 0.0 * eta",
+        f"{EXP3P}::test_lanes_follow_the_naive_reference",
+    ),
+    Sabotage(
+        "Exp3.P lanes: loss from the whole uniform",
+        "uli_fast/kernels/exp3p.py",
+        "b[U * R + r] - b[BELOW * R + r] < b[P",
+        "b[U * R + r] < b[P",
+        f"{EXP3P}::test_lanes_and_the_reference_agree_in_distribution",
+    ),
+    Sabotage(
+        "Exp3.P lanes rescale one lane too few",
+        "uli_fast/kernels/exp3p.py",
+        "        W[r] *= factor",
+        "        W[r] *= factor if r else 1.0",
+        f"{EXP3P}::test_lanes_follow_the_naive_reference",
+    ),
+    Sabotage(
+        "Exp3.P bonus for the played arm alone",
+        "uli_fast/kernels/exp3p.py",
+        "        state.lw[a] += 2.0 * state.eta",
+        "        state.lw[arm] += 2.0 * state.eta",
+        f"{EXP3P}::test_invariants_of_the_proof",
+    ),
+    Sabotage(
+        "Exp3.P explores half as much",
+        "uli_fast/kernels/exp3p.py",
+        "/ total + state.gamma / k",
+        "/ total + 0.5 * state.gamma / k",
+        f"{EXP3P}::test_invariants_of_the_proof",
+    ),
+    Sabotage(
+        "a lane keeps another's generator",
+        "uli_fast/learners/_lanes.py",
+        "lanes.words[r::R] = self.words[i]",
+        "lanes.words[r::R] = self.words[who[0]]",
+        f"{EXP3P}::test_a_lane_does_not_depend_on_its_company",
+    ),
+    Sabotage(
+        "GeometricHedge forgets part of a factor",
+        "uli_fast/kernels/geometric_hedge.py",
+        "            for m in range(j):\n",
+        "            for m in range(1, j):\n",
+        f"{HEDGE}::test_invariants_of_the_proof",
+    ),
+    Sabotage(
+        "GeometricHedge without bonus",
+        "uli_fast/kernels/geometric_hedge.py",
+        "lw[a] += 2.0 * state.eta * state.beta * v[a]",
+        "lw[a] += 0.0 * v[a]",
+        f"{HEDGE}::test_rounds_equal_naive_on_the_same_draws",
+    ),
+    Sabotage(
+        "a linear loss without its intercept",
+        "uli_fast/learners/_adversarial.py",
+        "return Losses((intercept - low) / B",
+        "return Losses((0.0 - low) / B",
+        f"{HEDGE}::test_simulated_rounds_equal_naive_on_the_same_draws",
+    ),
+    Sabotage(
+        "a late loss is weighted with today's probabilities",
+        "uli_fast/players/adversarial.py",
+        "        if p is not None:\n",
+        "        if p is None:\n",
+        "tests/players/test_adversarial.py::test_late_losses_are_weighted_with_the_probabilities_of_their_draw",
+    ),
+    Sabotage(
+        "SCRiBLe's rate stands still",
+        "uli_fast/kernels/scrible.py",
+        "state.kappa",
+        "1.0",
+        "tests/kernels/test_scrible.py",
     ),
 )
 

@@ -119,10 +119,12 @@ def test_datasets_have_sources():
     assert best.gaps[0] == pytest.approx(568 / 4300 - 343 / 4292)
 
 
-def test_readme_examples_run():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+@pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
+@pytest.mark.parametrize("page", ["README.md", "docs/bases.md"])
+def test_examples_run(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert blocks
     space = {}
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), space)
+        exec(compile(block, page, "exec"), space)

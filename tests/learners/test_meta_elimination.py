@@ -282,7 +282,7 @@ class UniformPhase:
 
 
 def test_a_users_base():
-    learner = uli.MetaElimination(Uniform(0.002), 0.1)
+    learner = uli.MetaElimination(Uniform(0.4), 0.1)
     problem = uli.BetaBandit([8.0, 1.0, 7.0], [1.0, 8.0, 1.0])
     runs = uli.simulate(learner, problem, 20_000, 3, seed=4)
     assert (runs.eliminated_at[:, 1] > 0).all()
@@ -318,6 +318,11 @@ def test_a_base_that_chooses_nonsense(wrong):
     base.start_phase = lambda arms, rounds, delta: phase(len(arms))
     with pytest.raises(uli.errors.ArgumentError, match="base"):
         uli.simulate(uli.MetaElimination(base), uli.BetaBandit([1, 2], [1, 1]), 100, seed=0)
+
+
+def test_a_g_below_what_the_condition_asks_promises_nothing():
+    with pytest.raises(uli.errors.NoGuaranteeError, match="log"):
+        uli.MetaElimination(Uniform(0.3)).guarantee(3)
 
 
 def test_a_g_that_grows_too_fast_promises_nothing():

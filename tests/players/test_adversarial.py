@@ -101,6 +101,29 @@ def test_late_rewards_in_any_order_give_the_same_player(name):
         players[0].certificate()
 
 
+@pytest.mark.parametrize("name", ["exp3p", "geometric_hedge"])
+def test_late_losses_are_weighted_with_the_probabilities_of_their_draw(name):
+    learner, arms, horizon = LEARNERS[name]
+    player = learner.start(arms, seed=6, horizon=horizon, intercept=0.5)
+    drive(player, 40, rewards(1))
+    before = player._base.estimates.copy()
+    first, second = player.ask(2)
+    p = player._base.p.copy()
+    player.tell(first.id, 0.0)
+    player.ask()  # draws from other probabilities than the second one's
+    assert (player._base.p != p).any()
+    player.tell(second.id, 0.0)
+    change = player._base.estimates - before
+    expected = np.zeros(len(p))
+    for decision in (first, second):
+        if name == "exp3p":
+            expected[decision.arm] += 1.0 / decision.probability
+        else:
+            Sigma = (p[:, None] * ARMS).T @ ARMS
+            expected += 0.5 * ARMS @ np.linalg.solve(Sigma, ARMS[decision.arm])
+    assert change == pytest.approx(expected)
+
+
 def test_pending_decisions_survive_a_restore():
     learner, arms, _ = LEARNERS["meta_linear"]
     reward = rewards(7)
@@ -211,7 +234,7 @@ def test_a_users_base_is_played_live_and_says_that_it_cannot_be_saved():
     player = learner.start(3, seed=1)
     drive(player, 300, lambda t, a: float(a == 1))
     assert player.active == (1,)
-    assert learner.start(3, seed=1).certificate().proved is False
+    assert uli.MetaElimination(Uniform(1.0)).start(3, seed=1).certificate().proved is False
     fresh = learner.start(3, seed=1)
     with pytest.raises(uli.errors.UliError, match="save"):
         fresh.state()
