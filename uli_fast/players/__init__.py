@@ -65,7 +65,7 @@ def _rebuilt(spec: Any) -> Any:
     parameters = dict(spec)
     kind = parameters.pop("type")
     if kind not in _PLAIN:
-        raise StateError("learner", f"must be given: {kind!r} cannot be rebuilt from the state")
+        raise StateError("learner", f"must be given: the rule or base of {kind!r} is not in it")
     for name, value in parameters.items():
         if isinstance(value, Mapping):
             parameters[name] = _rebuilt(value)
