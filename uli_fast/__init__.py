@@ -26,6 +26,8 @@ _HOME = {
     "UCB": "learners.ucb",
     "LilUCB": "learners.lil_ucb",
     "EliminationFramework": "learners.elimination_framework",
+    "LinearElimination": "learners.linear_elimination",
+    "LinUCB": "learners.lin_ucb",
     "MetaElimination": "learners.meta_elimination",
     "Exp3P": "learners.exp3p",
     "GeometricHedge": "learners.geometric_hedge",
@@ -52,7 +54,9 @@ __all__ = [
     "GeometricHedge",
     "Guarantee",
     "LilUCB",
+    "LinUCB",
     "LinearBandit",
+    "LinearElimination",
     "MetaElimination",
     "PhasedElimination",
     "Runs",
@@ -77,6 +81,8 @@ if TYPE_CHECKING:
     from uli_fast.learners.exp3p import Exp3P
     from uli_fast.learners.geometric_hedge import GeometricHedge
     from uli_fast.learners.lil_ucb import LilUCB
+    from uli_fast.learners.lin_ucb import LinUCB
+    from uli_fast.learners.linear_elimination import LinearElimination
     from uli_fast.learners.meta_elimination import MetaElimination
     from uli_fast.learners.phased_elimination import PhasedElimination
     from uli_fast.learners.scrible import Scrible

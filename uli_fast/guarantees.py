@@ -42,6 +42,9 @@ class ArmsInfo(NamedTuple):
     high: float | None = 1.0
     intercept: float = 0.0  # of linear rewards
     largest_mean: float = 1.0  # of linear rewards, from the intercept
+    arm_norm: float = 1.0  # largest norm of an arm
+    noise: float = 0.0  # R of the noise of linear rewards, in reward units
+    theta_norm: float = 0.0  # of linear rewards, in reward units
 
     @property
     def bounded(self) -> bool:
@@ -63,7 +66,7 @@ def read_arms(about: Any) -> ArmsInfo:
         return ArmsInfo(_check.whole("about", about[0]), d=_check.whole("about", about[1]))
     if np.ndim(about) == 2:
         arms = _check.matrix("about", about)
-        return ArmsInfo(len(arms), d=max(1, rank(arms)))
+        return ArmsInfo(len(arms), d=max(1, rank(arms)), arm_norm=_largest_norm(arms))
     if not isinstance(about, ArmBandit):
         return ArmsInfo(_check.whole("about", about))
     if not about.iid:
@@ -75,8 +78,18 @@ def read_arms(about: Any) -> ArmsInfo:
     if not about.features.shape[1]:
         return info
     largest = float(np.abs(about.means - about.intercept).max())
-    d = max(1, rank(about.features))
-    return info._replace(d=d, intercept=about.intercept, largest_mean=largest)
+    return info._replace(
+        d=max(1, rank(about.features)),
+        intercept=about.intercept,
+        largest_mean=largest,
+        arm_norm=_largest_norm(about.features),
+        noise=about.noise_subgaussian,
+        theta_norm=about.slope_norm,
+    )
+
+
+def _largest_norm(arms: F64) -> float:
+    return float(np.linalg.norm(arms, axis=1).max()) or 1.0
 
 
 def describe_arms(about: Any, R: float) -> ArmsInfo:
@@ -105,6 +118,12 @@ def _pe_mab(t: F64, delta: float, p: Mapping[str, float]) -> F64:
     return np.sqrt(1024.0 * p["R"] ** 2 * p["K"] * log_term / (3.0 * t))
 
 
+def _pe_linear(t: F64, delta: float, p: Mapping[str, float]) -> F64:
+    log_term = math.log(4.0 * p["K"]) - math.log(delta) + 2.0 * np.log(np.log2(t + 1.0))
+    floor = math.log(math.log(max(p["d"], math.e))) + 4.0
+    return np.sqrt(2048.0 * p["d"] * np.maximum(p["R"] ** 2 * log_term, floor) / (3.0 * t))
+
+
 def _meta_g(t: F64, delta: float, p: Mapping[str, float]) -> F64:
     """Return g(delta / (2 log2(t + 1)^2)) = c d log(10 K / .), d = K for Exp3.P."""
     log_term = math.log(20.0 * p["K"]) - math.log(delta) + 2.0 * np.log(np.log2(t + 1.0))
@@ -130,6 +149,7 @@ def _meta_unbounded(t: F64, delta: float, p: Mapping[str, float]) -> F64:
 _FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
     "SE-MAB": _se_mab,
     "PE-MAB": _pe_mab,
+    "PE-linear": _pe_linear,
     "META-Exp3P": _meta,
     "META-GeometricHedge": _meta,
     "META-GeometricHedge-unbounded": _meta_unbounded,
@@ -150,6 +170,12 @@ _SOURCES: dict[str, tuple[Constant, ...]] = {
     "PE-MAB": (
         Constant("1024 R^2 / 3", 1024.0 / 3.0, "Lemma PE_MAB_FULI (256/3 at R = 1/2)"),
         Constant("log2(t + 1)", 1.0, "Lemma PE_MAB_bound4ellt: phase l(t) <= log2(t + 1)"),
+    ),
+    "PE-linear": (
+        Constant(
+            "2048 / 3", 2048.0 / 3.0, "Lemma PE_linear_FULI with 2048 for 512 (docs/errata.md)"
+        ),
+        Constant("loglog d + 4", 4.0, "quotas are rounded up: at most 4 d loglog d + 16 arms"),
     ),
     "META-Exp3P": (
         Constant("361 K", 361.0, "g of the paper; 176 is proved (docs/errata.md)"),

@@ -29,6 +29,9 @@ class ArmBandit:
     binary: bool = False
     # The expected reward of an arm with features 0, where rewards are linear in them.
     intercept: float = 0.0
+    # Of linear rewards: R of the noise and the norm of their slope, in reward units.
+    noise_subgaussian: float = 0.0
+    slope_norm: float = 0.0
     # Whether rewards of an arm are independent draws from one law, as every proof needs.
     iid: bool = True
 

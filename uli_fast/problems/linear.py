@@ -64,6 +64,10 @@ class LinearBandit(ArmBandit):
         self.theta, self.arms = _check.vector("theta", theta), _check.matrix("arms", arms)
         self.theta.flags.writeable = self.arms.flags.writeable = False
         self.intercept = 0.5 if noise == "bernoulli" else 0.0
+        # A mean of (1 + <theta, a>) / 2 has slope theta / 2; uniform noise is as
+        # subgaussian as its standard deviation says.
+        self.noise_subgaussian = 0.5 if noise == "bernoulli" else self.sigma
+        self.slope_norm = float(np.linalg.norm(self.theta)) * (0.5 if noise == "bernoulli" else 1.0)
         if noise == "bernoulli":
             inner = _check.inner_products("theta", self.theta, self.arms, largest=1.0)
             self.binary = True

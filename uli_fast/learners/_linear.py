@@ -1,0 +1,84 @@
+"""What learners on linear arms share: units, and least squares in the span of the arms."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64, I64
+from uli_fast.errors import ArgumentError, NoGuaranteeError
+
+if TYPE_CHECKING:
+    from uli_fast.guarantees import ArmsInfo
+    from uli_fast.problems.arms import ArmBandit
+
+
+class Units(NamedTuple):
+    """The proofs' scale: arms and theta of norm at most 1, rewards centred and divided.
+
+    A reward X = intercept + <theta, a> + noise becomes (X - intercept) / scale with
+    scale = (largest norm of an arm) x (bound on the norm of theta); the noise is then
+    R / scale-subgaussian. Gaps and bounds are multiplied by scale on the way back.
+    """
+
+    scale: float  # reward units per unit of the proofs
+    R: float  # of the noise, in units of the proofs
+    offset: float  # (X_unit * slope - offset) is a reward in units of the proofs,
+    slope: float  # X_unit being what kernels draw
+
+
+def units_of(
+    features: F64,
+    theta_norm: float,
+    R: float,
+    bounds: tuple[float | None, float | None],
+    intercept: float,
+) -> Units:
+    """Return the scale for these arms; rewards in [low, high] are drawn mapped to [0, 1]."""
+    largest = float(np.linalg.norm(features, axis=1).max()) or 1.0
+    scale = largest * theta_norm
+    low, high = bounds
+    if low is None or high is None:
+        return Units(scale, R / scale, intercept / scale, 1.0 / scale)
+    return Units(scale, R / scale, (intercept - low) / scale, (high - low) / scale)
+
+
+def least_squares(x: F64, n: I64, y: F64) -> F64:
+    """Return the minimum-norm minimiser of sum n (<theta, x> - y)^2 over rows with n > 0.
+
+    Weights are divided by the largest: counts of 10^15 lose no digits.
+    """
+    played = n > 0
+    weight = np.sqrt(n[played] / n.max())
+    theta: F64 = np.linalg.lstsq(x[played] * weight[:, None], y[played] * weight, rcond=None)[0]
+    return theta
+
+
+def log_log(d: int) -> float:
+    """Return log log max(d, e)."""
+    return math.log(math.log(max(float(d), math.e)))
+
+
+def check_linear(info: ArmsInfo, R: float, theta_norm: float) -> int:
+    """Return the rank of the arms, refusing what the proofs do not cover."""
+    if info.d is None:
+        raise ArgumentError("about", "must tell the arms' rank: a problem, (K, d), or arms")
+    if info.noise > R:
+        raise NoGuaranteeError(
+            f"the noise is {info.noise:g}-subgaussian but the learner assumes R = {R:g}; "
+            f"use R = {info.noise:g} or more"
+        )
+    if info.theta_norm > theta_norm * (1.0 + 1e-12):
+        raise NoGuaranteeError(
+            f"theta has norm {info.theta_norm:g}; say so with theta_norm = {info.theta_norm:g} "
+            "or more"
+        )
+    return info.d
+
+
+def check_vectors(problem: ArmBandit | Any, learner: str) -> None:
+    """Refuse a problem whose arms are not vectors."""
+    _check.has_features("problem", problem.features, learner)

@@ -1,0 +1,106 @@
+"""LinUCB, the optimistic rival on linear arms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64
+from uli_fast.errors import NoGuaranteeError
+from uli_fast.guarantees import Guarantee
+from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
+from uli_fast.learners._linear import units_of
+
+if TYPE_CHECKING:
+    from uli_fast.kernels._arms import Record
+    from uli_fast.kernels._rewards import Law
+    from uli_fast.kernels.lin_ucb import Ridge
+    from uli_fast.problems.arms import ArmBandit
+
+
+@dataclass(frozen=True)
+class LinUCB(ArmLearner):
+    """Play the largest <theta_hat, a> + radius(t) |a|_{V^-1}; no F_ULI exists.
+
+    Ridge regression with the self-normalised radius
+    R sqrt(d log(1 + t / d) + 2 log(1 / delta)) + 1, on arms and theta of norm at most 1
+    (others are rescaled). The log t makes it come back to bad arms for ever.
+
+    Parameters
+    ----------
+    delta
+        Probability with which the confidence ellipsoids may fail.
+    R
+        The noise is R-subgaussian, in reward units.
+    theta_norm
+        A bound on the norm of theta.
+    """
+
+    delta: float = 0.05
+    R: float = 1.0
+    theta_norm: float = 1.0
+    engines: ClassVar[tuple[str, ...]] = ("rounds",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
+        for name in ("R", "theta_norm"):
+            object.__setattr__(self, name, _check.positive(name, getattr(self, name)))
+
+    def check(self, problem: ArmBandit, horizon: int) -> None:
+        """Refuse arms that are not vectors."""
+        _check.has_features("problem", problem.features, "LinUCB")
+
+    def guarantee(self, about: Any) -> Guarantee:
+        """Raise NoGuaranteeError: optimism has no near-optimal F_ULI."""
+        raise NoGuaranteeError(
+            "LinUCB comes back to every direction for ever (its radius grows with log t), "
+            "so no decreasing F_ULI is known"
+        )
+
+    def guarantee_if_any(self, about: Any) -> Guarantee | None:
+        """Return None: an optimistic learner promises nothing, so there is nothing to warn of."""
+        return None
+
+    def begin(
+        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+    ) -> ArmRun:
+        """Allocate one replication."""
+        from uli_fast.kernels import lin_ucb as kernel
+
+        bounds = (problem.low, problem.high)
+        units = units_of(problem.features, self.theta_norm, self.R, bounds, problem.intercept)
+        ridge = new_ridge(problem.features)
+        state = new_state(law)
+        parameters = (self.delta, units.R, units.offset, units.slope)
+
+        def advance(budget: int) -> bool:
+            done, end = False, int(state.clock[0]) + budget
+            while not done and state.clock[0] < end:
+                left = end - int(state.clock[0])
+                done = kernel.play_rounds(ridge, law, state, record, parameters, horizon, left)
+                if state.clock[0] % kernel.REFRESH == 0:
+                    refresh(ridge)
+            return done
+
+        return ArmRun(state, advance)
+
+
+def refresh(ridge: Ridge) -> None:
+    """Compute everything anew from V and b."""
+    ridge.inverse[:] = np.linalg.inv(ridge.V)
+    ridge.mean[:] = ridge.x @ (ridge.inverse @ ridge.b)
+    ridge.square[:] = ((ridge.x @ ridge.inverse) * ridge.x).sum(axis=1)
+
+
+def new_ridge(features: F64) -> Ridge:
+    """Allocate a regression on arms divided by their largest norm."""
+    from uli_fast.kernels.lin_ucb import Ridge
+
+    largest = float(np.linalg.norm(features, axis=1).max())
+    x = np.ascontiguousarray(features / largest) if largest > 0.0 else np.array(features)
+    K, d = x.shape
+    squares: F64 = (x * x).sum(axis=1)
+    return Ridge(x, np.eye(d), np.eye(d), np.zeros(d), np.zeros(d), np.zeros(K), squares)
