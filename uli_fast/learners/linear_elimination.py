@@ -8,6 +8,7 @@ has 512 (docs/errata.md).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +23,7 @@ from uli_fast.learners._linear import Units, check_linear, least_squares, log_lo
 if TYPE_CHECKING:
     from uli_fast.kernels._arms import ArmState, Record
     from uli_fast.kernels._rewards import Law
+    from uli_fast.players.linear_elimination import LinearPlayer
     from uli_fast.problems.arms import ArmBandit
 
 LARGEST_QUOTA = 4e18
@@ -68,23 +70,70 @@ class LinearElimination(ArmLearner):
         parameters = {"K": info.K, "d": d, "R": self.R / scale, "largest_gap": 2.0}
         return Guarantee("PE-linear", self.delta, parameters, scale)
 
+    def units(
+        self, features: F64, bounds: tuple[float | None, float | None], intercept: float
+    ) -> Units:
+        """Return the scale of the proofs for these arms."""
+        return units_of(features, self.theta_norm, self.R, bounds, intercept)
+
     def begin(
         self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
     ) -> ArmRun:
         """Allocate one replication."""
-        units = units_of(
-            problem.features,
-            self.theta_norm,
-            self.R,
-            (problem.low, problem.high),
-            problem.intercept,
-        )
-        run = _Run(self, units, problem, new_state(law))
+        from uli_fast.kernels import linear_elimination as kernel
+        from uli_fast.kernels._arms import play_out
+
+        units = self.units(problem.features, (problem.low, problem.high), problem.intercept)
+        state = new_state(law)
+        phases = Phases(self.delta, units, problem.features, state)
+        # True means in units of the proofs, to know whether the nice event held.
+        truth = (problem.means - problem.intercept) / units.scale
+        left, before = phases.quotas().copy(), state.total.copy()
 
         def advance(budget: int) -> bool:
-            return run.advance(law, record, engine, horizon, budget)
+            if state.active.sum() == 1:
+                play_out(state, record, int(state.active.argmax()), horizon)
+                return True
+            if engine == "skip":
+                complete = kernel.play_skipping(law, state, record, left, horizon)
+            else:
+                complete = kernel.play_rounds(law, state, record, left, horizon, budget)
+            if complete:
+                phases.close(state.total - before, truth)
+                left[:], before[:] = phases.quotas(), state.total
+            return bool(state.clock[0] >= horizon)
 
-        return ArmRun(run.state, advance)
+        return ArmRun(state, advance)
+
+    def start(
+        self,
+        arms: Any,
+        seed: int | None = None,
+        horizon: int | None = None,
+        low: float = -math.inf,
+        high: float = math.inf,
+        intercept: float = 0.0,
+    ) -> LinearPlayer:
+        """Begin live decisions on a (K, d) array with one arm per row.
+
+        Decisions name arms by their row. Rewards are unbounded by default, with
+        R-subgaussian noise around intercept + <theta, a>; nothing is drawn at random and
+        nothing is tuned to a horizon, so ``seed`` and ``horizon`` change nothing.
+        """
+        from uli_fast.players.linear_elimination import LinearPlayer
+
+        if horizon is not None:
+            _check.horizon("horizon", horizon)
+        if seed is not None:
+            _check.seed("seed", seed)
+        features = _check.matrix("arms", arms)
+        labels = tuple(range(len(features)))
+        at = _check.number("intercept", intercept)
+        return LinearPlayer(self, labels, *_check.reward_range(low, high), features, at)
+
+    def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> LinearPlayer:
+        """Start a player again, as a saved state describes it."""
+        return self.start(extra["features"], low=low, high=high, intercept=extra["intercept"])
 
 
 def phase_size(phase: int, K: int, d: int, delta: float, R: float) -> float:
@@ -98,72 +147,41 @@ def quotas_of(weights: F64, size: float) -> I64:
     return np.ceil(np.minimum(weights * size, LARGEST_QUOTA)).astype(np.int64)
 
 
-class _Run:
-    """One replication in progress."""
+class Phases:
+    """The phases of one run: a design each, and the test at its end."""
 
-    def __init__(
-        self, learner: LinearElimination, units: Units, problem: ArmBandit, state: ArmState
-    ) -> None:
-        self.learner, self.units, self.state = learner, units, state
-        self.features = problem.features
-        self.rank = max(1, designs.rank(problem.features))
-        # True means in units of the proofs, to know whether the nice event held.
-        self.truth: F64 = (problem.means - problem.intercept) / units.scale
-        self.quotas: I64 | None = None
-        self.left: I64 = np.zeros(problem.n_arms, np.int64)
-        self.total = state.total.copy()
+    def __init__(self, delta: float, units: Units, features: F64, state: ArmState) -> None:
+        self.delta, self.units, self.features, self.state = delta, units, features, state
+        self.rank = max(1, designs.rank(features))
+        self.values: F64 = np.full(len(features), np.nan)  # of the last closed phase
+        self._quotas: tuple[int, I64] | None = None
 
-    def advance(self, law: Law, record: Record, engine: str, T: int, budget: int) -> bool:
-        """Play on for about ``budget`` rounds, or a whole phase where it is drawn at once."""
-        from uli_fast.kernels import linear_elimination as kernel
-        from uli_fast.kernels._arms import play_out
+    def quotas(self) -> I64:
+        """Return the plays of each arm in this phase: ceil(pi(a) m_l) by a design pi."""
+        phase = int(self.state.clock[1])
+        if self._quotas is None or self._quotas[0] != phase:
+            active = np.flatnonzero(self.state.active)
+            arms = self.features[active]
+            size = phase_size(phase, len(self.features), self.rank, self.delta, self.units.R)
+            weights = designs.g_optimal(arms).weights if arms.any() else np.eye(1, active.size)[0]
+            quotas = np.zeros(len(self.features), np.int64)
+            quotas[active] = quotas_of(weights, size)
+            self._quotas = phase, quotas
+        return self._quotas[1]
 
-        state = self.state
-        if state.active.sum() == 1:
-            play_out(state, record, int(state.active.argmax()), T)
-            return True
-        if self.quotas is None:
-            self._open()
-        if engine == "skip":
-            complete = kernel.play_skipping(law, state, record, self.left, T)
-        else:
-            complete = kernel.play_rounds(law, state, record, self.left, T, budget)
-        if complete:
-            self._close()
-        return bool(state.clock[0] >= T)
-
-    def _open(self) -> None:
-        """Find a design on the active arms and share the phase out."""
-        active = np.flatnonzero(self.state.active)
-        size = phase_size(
-            int(self.state.clock[1]),
-            self.state.n.size,
-            self.rank,
-            self.learner.delta,
-            self.units.R,
-        )
-        arms = self.features[active]
-        weights = designs.g_optimal(arms).weights if arms.any() else np.eye(1, active.size)[0]
-        self.quotas = np.zeros(self.state.n.size, np.int64)
-        self.quotas[active] = quotas_of(weights, size)
-        self.left[:] = self.quotas
-        self.total[:] = self.state.total
-
-    def _close(self) -> None:
-        """Estimate every active arm from this phase's rewards and drop what lags."""
-        assert self.quotas is not None
-        state, units = self.state, self.units
-        phase = int(state.clock[1])
+    def close(self, sums: F64 | I64, truth: F64 | None = None) -> None:
+        """Estimate every active arm from this phase's reward sums and drop what lags."""
+        state, units, phase = self.state, self.units, int(self.state.clock[1])
         active = np.flatnonzero(state.active)
-        n = self.quotas[active]
-        unit_means = (state.total - self.total)[active] / np.maximum(n, 1)
-        rewards = unit_means * units.slope - units.offset
+        n = self.quotas()[active]
+        rewards = sums[active] / np.maximum(n, 1) * units.slope - units.offset
         x = designs.basis(self.features[active])
         values = x @ least_squares(x, n, rewards) if x.shape[1] else np.zeros(active.size)
-        if np.abs(values - self.truth[active]).max() > 2.0**-phase:
+        if truth is not None and np.abs(values - truth[active]).max() > 2.0**-phase:
             state.broken[0] = True
         removed = active[values.max() - values > 2.0 ** (1 - phase)]
+        self.values[:] = np.nan
+        self.values[active] = values
         state.active[removed] = False
         state.eliminated[removed] = state.clock[0]
         state.clock[1] += 1
-        self.quotas = None

@@ -16,6 +16,7 @@ _PLAIN = (
     "PhasedElimination",
     "UCB",
     "LilUCB",
+    "LinearElimination",
     "MetaElimination",
     "Exp3P",
     "GeometricHedge",

@@ -1,0 +1,106 @@
+"""Live decisions of PE-linear."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import uli_fast as uli
+
+ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.6], [-0.5, 0.2]])
+THETA = np.array([0.8, -0.3])
+
+
+def noisy(seed, size=60_000):
+    noise = 0.2 * np.random.default_rng(seed).standard_normal(size)
+    return lambda t, a: float(ARMS[a] @ THETA + noise[t])
+
+
+def drive(player, rounds, reward, begin=0):
+    history = []
+    for t in range(begin, begin + rounds):
+        decision = player.ask()
+        player.tell(decision.id, reward(t, decision.arm))
+        history.append(decision.arm)
+    return history
+
+
+def test_live_play_gives_the_decisions_of_the_kernel():
+    """Noise-free rewards: the sums are the same however they are drawn."""
+    learner = uli.LinearElimination(0.1, R=0.2)
+    problem = uli.LinearBandit(THETA, ARMS, sigma=1e-12)
+    player = learner.start(ARMS)
+    arms = drive(player, 6000, lambda t, a: float(ARMS[a] @ THETA))
+    runs = uli.simulate(learner, problem, 6000, seed=1, engine="rounds")
+    assert np.bincount(arms, minlength=4).tolist() == runs.final_plays[0].tolist()
+    assert player._state.eliminated.tolist() == runs.eliminated_at[0].tolist()
+    assert len(player.active) < 4
+
+
+def test_a_saved_player_goes_on_as_if_nothing_had_happened():
+    learner = uli.LinearElimination(0.1, R=0.2)
+    reward = noisy(1)
+    whole = drive(learner.start(ARMS), 5000, reward)
+    player = learner.start(ARMS)
+    first = drive(player, 2345, reward)
+    player = uli.restore(json.loads(json.dumps(player.state())))
+    assert first + drive(player, 2655, reward, 2345) == whole
+
+
+def test_late_rewards_in_any_order_give_the_same_player():
+    learner = uli.LinearElimination(0.1, R=0.2)
+    players = [learner.start(ARMS), learner.start(ARMS)]
+    reward, order = noisy(2), np.random.default_rng(3)
+    for batch in range(60):
+        for player, shuffled in zip(players, (False, True), strict=True):
+            decisions = player.ask(50)
+            for i in order.permutation(50) if shuffled else range(50):
+                player.tell(decisions[i].id, reward(50 * batch + i, decisions[i].arm))
+    assert players[0].state() == players[1].state()
+    assert players[0].phase > 1
+
+
+def test_what_is_asked_beyond_a_phase_counts_for_the_next():
+    learner = uli.LinearElimination(0.1, R=0.2)
+    player, reward = learner.start(ARMS), noisy(4)
+    first = sum(player.quotas.values())
+    decisions = player.ask(first + 40)
+    for t, decision in enumerate(decisions):
+        player.tell(decision.id, reward(t, decision.arm))
+    assert player.phase == 2
+    ahead = np.bincount([d.arm for d in decisions[first:]], minlength=4)
+    assert player._phase_settled.tolist() == np.where(player._state.active, ahead, 0).tolist()
+    left = sum(max(0, q - s) for q, s in zip(player.quotas.values(), ahead, strict=True))
+    drive(player, left, reward, first + 40)
+    assert player.phase == 3
+
+
+def test_intervals_and_certificate():
+    learner = uli.LinearElimination(0.1, R=0.2)
+    player = learner.start(ARMS)
+    drive(player, 4000, noisy(5))
+    certificate = player.certificate()
+    t = certificate.round
+    assert certificate.envelope == pytest.approx(learner.guarantee(ARMS).bound(t))
+    largest = np.linalg.norm(ARMS, axis=1).max()
+    assert certificate.bound <= 8 * 2.0**-player.phase * largest * (1 + 1e-12)
+    for a in player.active:
+        low, high = player.intervals()[a]
+        assert low <= ARMS[a] @ THETA <= high
+        assert high - low == pytest.approx(2 * 2.0 ** (1 - player.phase) * largest)
+    assert player.recommend() == 0
+
+
+def test_bounded_rewards_have_their_own_r():
+    player = uli.LinearElimination(0.1, R=0.5).start(ARMS, low=0.0, high=1.0, intercept=0.5)
+    decision = player.ask()
+    with pytest.raises(uli.errors.RewardRangeError):
+        player.tell(decision.id, 1.5)
+    player.tell(decision.id, 1.0)
+    assert player.certificate().bound <= 1.0
+    with pytest.raises(uli.errors.NoGuaranteeError, match="R = 0.4"):
+        uli.LinearElimination(0.1, R=0.4).start(ARMS, low=0.0, high=1.0).certificate()
+    with pytest.raises(uli.errors.ArgumentError, match="arms"):
+        uli.LinearElimination().start(3)
+    assert math.isinf(uli.LinearElimination().start(ARMS).high)
