@@ -99,7 +99,7 @@ def test_bounded_rewards_have_their_own_r():
         player.tell(decision.id, 1.5)
     player.tell(decision.id, 1.0)
     assert player.certificate().bound <= 1.0
-    with pytest.raises(uli.errors.NoGuaranteeError, match="R = 0.4"):
+    with pytest.raises(uli.errors.NoGuaranteeError, match=r"R = 0\.4"):
         uli.LinearElimination(0.1, R=0.4).start(ARMS, low=0.0, high=1.0).certificate()
     with pytest.raises(uli.errors.ArgumentError, match="arms"):
         uli.LinearElimination().start(3)
