@@ -40,7 +40,12 @@ _HOME = {
     "Comparison": "compare",
     "restore": "players",
 }
-_MODULES = {"datasets": "problems.datasets", "designs": "designs", "errors": "errors"}
+_MODULES = {
+    "arm_sets": "arm_sets",
+    "datasets": "problems.datasets",
+    "designs": "designs",
+    "errors": "errors",
+}
 
 __all__ = [
     "UCB",
@@ -64,6 +69,7 @@ __all__ = [
     "SuccessiveElimination",
     "TableBandit",
     "__version__",
+    "arm_sets",
     "compare",
     "datasets",
     "designs",
@@ -74,7 +80,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from uli_fast import designs, errors
+    from uli_fast import arm_sets, designs, errors
     from uli_fast.compare import Comparison, compare
     from uli_fast.guarantees import Guarantee
     from uli_fast.learners.elimination_framework import EliminationFramework

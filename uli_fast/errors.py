@@ -55,6 +55,14 @@ class DesignError(UliError):
     """No design within the tolerance was found in the iterations allowed."""
 
 
+class OracleError(UliError):
+    """No back end gave an answer that could be verified; the message says on which set."""
+
+
+class InfeasibleError(OracleError):
+    """The constraints leave nothing of the arm set."""
+
+
 class RuleError(UliError):
     """A user's elimination rule gave something that is not a usable mask."""
 

@@ -1,0 +1,281 @@
+"""What every set promises: shapes, counts, fallbacks, typed errors."""
+
+import numpy as np
+import pytest
+
+import uli_fast as uli
+from tests.arm_sets.cases import LINEAR, ROUND, reference
+from uli_fast.arm_sets import _chain, _clarabel, _closed, _highs
+from uli_fast.errors import ArgumentError, InfeasibleError, OracleError
+
+SETS = uli.arm_sets
+FAMILIES = LINEAR | ROUND
+
+
+def make(family, d=3, seed=0):
+    return FAMILIES[family](d, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_largest_norm_bounds_every_arm(family):
+    for seed in range(5):
+        case = make(family, 4, seed)
+        for u in np.random.default_rng(seed).standard_normal((20, 4)):
+            point, _ = case.made.maximize(u)
+            assert np.linalg.norm(point) <= case.made.largest_norm() * (1 + 1e-9)
+            assert case.made.contains(point)
+            outside = case.inside + 1.01 * (point - case.inside)
+            assert not case.made.contains(outside)
+            assert case.made.contains(case.inside)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_lengths_of_directions_and_rows_do_not_matter(family):
+    case = make(family)
+    rng = np.random.default_rng(1)
+    u, V = rng.standard_normal(3), rng.standard_normal((2, 3))
+    b = V @ case.inside + 0.1
+    point, bound = case.made.maximize(u, le=(V, b))
+    for length in (1e-200, 1e-9, 1e9, 1e90):
+        other, other_bound = case.made.maximize(length * u, le=(1e7 * V, 1e7 * b))
+        assert other == pytest.approx(point, abs=1e-6)
+        assert other_bound / length == pytest.approx(bound, abs=1e-6)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_zero_direction_gives_a_feasible_point_and_zero(family):
+    case = make(family)
+    V = np.random.default_rng(2).standard_normal((2, 3))
+    b = V @ case.inside + 0.05
+    for le in (None, (V, b)):
+        point, bound = case.made.maximize(np.zeros(3), le=le)
+        assert bound == pytest.approx(0.0, abs=1e-12)
+        assert case.made.contains(point)
+    assert (V @ point <= b + 1e-8).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_infeasible_rows_are_a_typed_error(family):
+    case = make(family)
+    u = np.random.default_rng(3).standard_normal(3)
+    best = case.made.maximize(u)[1]
+    width = best + case.made.maximize(-u)[1]
+    beyond = (-u[None], [-(best + 1e-5 * width)])
+    with pytest.raises(InfeasibleError, match=type(case.made).__name__):
+        case.made.maximize(u, le=beyond)
+    # Two rows that each leave something, and together nothing.
+    middle = u @ case.inside
+    V, b = np.vstack([u, -u]), np.array([middle - 1e-5 * width, -middle - 1e-5 * width])
+    restricted = case.made.restrict(le=(V, b))
+    for _ in range(2):
+        with pytest.raises(InfeasibleError):
+            restricted.maximize(u)
+    with pytest.raises(InfeasibleError):
+        case.made.maximize(u, eq=(u[None], [best + 0.1 * width]))
+    with pytest.raises(InfeasibleError):
+        case.made.maximize(u, eq=(np.vstack([u, u]), [middle, middle + 0.1 * width]))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_rows_that_say_nothing(family):
+    case = make(family)
+    u = np.random.default_rng(4).standard_normal(3)
+    _, bound = case.made.maximize(u)
+    nothing = (np.zeros((0, 3)), np.zeros(0))
+    zero = (np.zeros((1, 3)), [0.0])
+    for eq, le in ((nothing, nothing), (zero, zero), (None, (u[None], [bound + 1.0]))):
+        assert case.made.maximize(u, eq, le)[1] == pytest.approx(bound)
+    with pytest.raises(InfeasibleError):
+        case.made.maximize(u, le=(np.zeros((1, 3)), [-1.0]))
+    with pytest.raises(InfeasibleError):
+        case.made.maximize(u, eq=(np.zeros((1, 3)), [1.0]))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_point_fixed_by_equalities(family):
+    case = make(family)
+    u = np.random.default_rng(5).standard_normal(3)
+    point, bound = case.made.maximize(u, eq=(np.eye(3), case.inside))
+    assert point == pytest.approx(case.inside, abs=1e-7)
+    assert bound == pytest.approx(u @ case.inside, abs=1e-6)
+
+
+BROKEN = {
+    "box": (_highs.Highs, "highs"),
+    "polytope": (_highs.Highs, "highs"),
+    "ball": (_clarabel.Clarabel, "clarabel"),
+}
+
+
+@pytest.mark.parametrize("damage", ["outside", "low", "NaN", "raises"])
+@pytest.mark.parametrize("family", BROKEN)
+def test_a_broken_back_end_is_replaced_and_counted(monkeypatch, family, damage):
+    backend, name = BROKEN[family]
+    case, rng = make(family), np.random.default_rng(6)
+    V = rng.standard_normal((2, 3))
+    le, u = (V, V @ case.inside + 0.1), rng.standard_normal(3)
+    solve = backend.solve
+
+    def broken(self, g):
+        answer = solve(self, g)
+        if damage == "raises":
+            raise RuntimeError("a solver's own exception")
+        if damage == "outside":
+            return answer._replace(x=answer.x * 1.001)
+        if damage == "NaN":
+            return answer._replace(x=answer.x * np.nan)
+        return answer._replace(x=answer.x * 0.99)  # inside, but not the maximum
+
+    monkeypatch.setattr(backend, "solve", broken)
+    restricted = case.made.restrict(le=le)
+    _, bound = restricted.maximize(u)
+    assert bound == pytest.approx(reference(case, u, None, le), abs=1e-6)
+    assert restricted.rejected == {name: 1}
+    assert restricted.answers == {"cvxpy": 1}
+    alone = FAMILIES[family](3, np.random.default_rng(0), name)
+    with pytest.raises(OracleError, match=rf"{name}.*: ") as caught:
+        alone.made.maximize(u, le=le)
+    assert not isinstance(caught.value, InfeasibleError)
+
+
+def test_a_false_alarm_of_infeasibility_is_not_believed(monkeypatch):
+    case = make("polytope")
+
+    def alarm(self, g):
+        raise _chain.Infeasible
+
+    monkeypatch.setattr(_highs.Highs, "solve", alarm)
+    restricted = case.made.restrict()
+    u = np.ones(3)
+    for _ in range(2):
+        assert restricted.maximize(u)[1] == pytest.approx(reference(case, u, None, None), abs=1e-6)
+    assert restricted.answers == {"cvxpy": 2}
+
+
+def test_the_secant_is_used_for_one_cut_and_is_exact(monkeypatch):
+    rng = np.random.default_rng(7)
+    for family in ("box", "simplex", "l1_ball"):
+        for _ in range(50):
+            case = LINEAR[family](int(rng.integers(1, 9)), rng)
+            d = case.made.dimension
+            V, u = rng.standard_normal((1, d)), rng.standard_normal(d)
+            le = (V, V @ case.inside + rng.uniform(-0.01, 0.1, 1))
+            restricted = case.made.restrict(le=le)
+            if reference(case, u, None, le) is None:
+                continue
+            point, bound = restricted.maximize(u)
+            assert restricted.answers == {"closed": 1}
+            assert bound == pytest.approx(reference(case, u, None, le), abs=1e-12)
+            assert u @ point == pytest.approx(bound, abs=1e-12)
+    monkeypatch.setattr(_closed, "MOST_STEPS", 0)
+    restricted = SETS.Box([0, 0], [1, 1]).restrict(le=([[1.0, 1.0]], [0.5]))
+    restricted.maximize([1.0, 2.0])
+    assert restricted.rejected["closed"] == 1
+
+
+def test_closed_forms():
+    point, bound = SETS.Ball(3, 2.0, [1, 0, 0]).maximize([0, 3.0, 4.0])
+    assert point == pytest.approx([1, 1.2, 1.6])
+    assert bound == pytest.approx(10.0)
+    point, bound = SETS.Ellipsoid([0, 0], [[2.0, 0.0], [0.0, 0.5]]).maximize([1.0, 0.0])
+    assert point == pytest.approx([2.0, 0.0])
+    point, bound = SETS.Box([-1, 0], [2, 0]).maximize([1.0, 5.0])
+    assert point.tolist() == [2.0, 0.0]
+    assert SETS.Simplex(3).maximize([1.0, 2.0, 2.0])[0].tolist() == [0.0, 1.0, 0.0]
+    assert SETS.L1Ball(3, 2.0).maximize([1.0, -4.0, 4.0])[0].tolist() == [0.0, -2.0, 0.0]
+    assert SETS.Simplex(1).maximize([-3.0])[1] == -3.0
+
+
+def test_sets_far_from_the_origin_and_of_any_size():
+    for size, move in ((1e-6, 0.0), (1e6, 0.0), (1.0, 1e5), (1e-3, 1e3)):
+        for made in (
+            SETS.Box(np.full(2, move - size), np.full(2, move + size)),
+            SETS.Ball(2, size, np.full(2, move)),
+            SETS.Polytope(
+                np.vstack([np.eye(2), -np.eye(2)]),
+                np.append(np.full(2, size + move), np.full(2, size - move)),
+            ),
+        ):
+            cut = (np.array([[1.0, 1.0]]), np.array([2 * move + 0.3 * size]))
+            point, bound = made.maximize([1.0, 0.0], le=cut)
+            assert point.sum() <= cut[1][0] + 1e-7 * size
+            expected = move + size if not isinstance(made, SETS.Ball) else bound
+            assert bound == pytest.approx(expected, abs=1e-6 * size)
+            assert bound - point[0] <= 1e-6 * size
+
+
+A = SETS.Box([0, 0], [1, 1])
+UNBOUNDED = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]
+BAD = {
+    "u NaN": (lambda: A.maximize([np.nan, 0.0]), "u"),
+    "u infinite": (lambda: A.maximize(np.array([np.inf, 0.0])), "u"),
+    "u length": (lambda: A.maximize([1.0, 0.0, 0.0]), "u"),
+    "u matrix": (lambda: A.maximize([[1.0, 0.0]]), "u"),
+    "u text": (lambda: A.maximize("up"), "u"),
+    "eq not a pair": (lambda: A.maximize([1, 0], eq=3), "eq"),
+    "eq columns": (lambda: A.maximize([1, 0], eq=([[1.0]], [0.0])), "eq"),
+    "le NaN": (lambda: A.maximize([1, 0], le=([[1.0, np.nan]], [0.0])), "le"),
+    "le lengths": (lambda: A.maximize([1, 0], le=([[1.0, 1.0]], [0.0, 1.0])), "le"),
+    "le infinite": (lambda: A.restrict(le=([[1.0, 1.0]], [np.inf])), "le"),
+    "finite NaN": (lambda: SETS.Finite([[np.nan]]), "points"),
+    "finite empty": (lambda: SETS.Finite(np.zeros((0, 3))), "points"),
+    "finite vector": (lambda: SETS.Finite([1.0, 2.0]), "points"),
+    "finite u": (lambda: SETS.Finite([[1.0, 2.0]]).maximize([1.0]), "u"),
+    "ball d": (lambda: SETS.Ball(0), "d"),
+    "ball radius": (lambda: SETS.Ball(2, 0.0), "radius"),
+    "ball center": (lambda: SETS.Ball(2, 1.0, [1.0]), "center"),
+    "ellipsoid rows": (lambda: SETS.Ellipsoid([0, 0], np.eye(3)), "shape"),
+    "ellipsoid NaN": (lambda: SETS.Ellipsoid([0, np.nan], np.eye(2)), "center"),
+    "box order": (lambda: SETS.Box([0, 1], [1, 0]), "high"),
+    "box lengths": (lambda: SETS.Box([0, 1], [1, 1, 1]), "high"),
+    "box infinite": (lambda: SETS.Box([0, 0], [1, np.inf]), "high"),
+    "simplex d": (lambda: SETS.Simplex(1.5), "d"),
+    "l1 radius": (lambda: SETS.L1Ball(2, -1.0), "radius"),
+    "polytope unbounded": (lambda: SETS.Polytope(UNBOUNDED, [1, 1, 1]), "G"),
+    "polytope no rows bind": (lambda: SETS.Polytope([[0.0, 0.0]], [1]), "G"),
+    "polytope empty": (lambda: SETS.Polytope([[1.0], [-1.0]], [0.0, -1.0]), "h"),
+    "polytope zero row": (lambda: SETS.Polytope([[1.0], [-1.0], [0.0]], [1, 1, -1]), "h"),
+    "polytope lengths": (lambda: SETS.Polytope([[1.0], [-1.0]], [0.0]), "h"),
+    "polytope NaN": (lambda: SETS.Polytope([[np.nan]], [0.0]), "G"),
+    "back end unknown": (lambda: SETS.Ball(2, backend="simplex"), "backend"),
+    "back end of others": (lambda: SETS.Ball(2, backend="highs"), "backend"),
+    "back end of boxes": (
+        lambda: SETS.Polytope([[1.0], [-1]], [1, 1], backend="closed"),
+        "backend",
+    ),
+    "back end finite": (lambda: SETS.Finite([[1.0]], backend="highs"), "backend"),
+    "closed with rows": (
+        lambda: SETS.Box([0, 0], [1, 1], backend="closed").restrict(le=(np.eye(2), [0.5, 0.5])),
+        "backend",
+    ),
+    "contains length": (lambda: A.contains([1.0]), "a"),
+    "contains tolerance": (lambda: A.contains([1.0, 0.0], np.nan), "tolerance"),
+    "no set": (lambda: SETS.as_arm_set(3), "arm_set"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_names_the_argument(case):
+    call, argument = BAD[case]
+    with pytest.raises(ArgumentError) as caught:
+        call()
+    assert caught.value.argument == argument
+
+
+def test_arguments_are_untouched_and_sets_frozen():
+    low, u = np.array([-1.0, -1.0]), np.array([3.0, 4.0])
+    V, b = np.array([[1.0, 2.0]]), np.array([0.5])
+    made = SETS.Box(low, [1, 1])
+    made.maximize(u, le=(V, b))
+    assert low.tolist() == [-1, -1] and u.tolist() == [3, 4] and V.tolist() == [[1, 2]]
+    for array in (made.low, SETS.Finite([[1.0]]).points, SETS.Ball(2).center):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 2.0
+
+
+def test_sets_print():
+    assert repr(SETS.Ball(3, 2.0)) == "Ball(3, radius=2)"
+    assert repr(SETS.Ball(3, 2.0, [1, 0, 0], backend="cvxpy")) == (
+        "Ball(3, radius=2, center=..., backend='cvxpy')"
+    )
+    assert repr(SETS.Finite([[1.0, 2.0]])) == "Finite(1 arms, d=2)"

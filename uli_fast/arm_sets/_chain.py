@@ -1,0 +1,193 @@
+"""A restricted set: back ends tried in turn, and the certificate every answer must pass."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, cast
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64
+from uli_fast.arm_sets._bodies import Body
+from uli_fast.arm_sets._rows import Chart, Rows
+from uli_fast.errors import InfeasibleError, OracleError
+
+# The bound may exceed the value by this much, relative to |u| and the size of the set.
+GAP = 1e-7
+# Lengths whose squares are ordinary numbers.
+SHORTEST, LONGEST = 1e-140, 1e140
+
+
+class Answer(NamedTuple):
+    """What a back end claims, in standard coordinates."""
+
+    x: F64  # (n,) the point
+    le: F64  # (m,) multipliers of W x <= b
+    eq: F64  # (k,) multipliers of E x = e
+    # Only where the body's support function is not known:
+    bound: float = math.nan  # a bound from the solver's own dual point
+    outside: float = 0.0  # how far x leaves the set
+
+
+class Infeasible(Exception):  # noqa: N818
+    """A back end finds that the constraints leave nothing."""
+
+
+class Failed(Exception):  # noqa: N818
+    """A back end has no answer."""
+
+
+class Backend(Protocol):
+    """Maximises <g, x> for one body and one set of rows, again and again."""
+
+    def solve(self, g: F64) -> Answer:
+        """Return a claim for the direction g, |g| = 1; raise Infeasible or Failed."""
+        ...
+
+
+class Restricted:
+    """An arm set under fixed constraints, prepared once and warm for many directions.
+
+    Attributes
+    ----------
+    calls
+        Directions asked for.
+    answers
+        Answers used, by back end.
+    rejected
+        Answers that failed the checks, and failures, by back end.
+    """
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.answers: Counter[str] = Counter()
+        self.rejected: Counter[str] = Counter()
+
+    def maximize(self, u: Any) -> tuple[F64, float]:
+        """Return a point where <u, a> is largest, and an upper bound on the maximum.
+
+        Raises
+        ------
+        InfeasibleError
+            The constraints leave nothing of the set.
+        OracleError
+            No back end gave an answer that passed the checks.
+        """
+        raise NotImplementedError
+
+
+class Chain(Restricted):
+    """A set in standard coordinates with its back ends in order of preference."""
+
+    def __init__(
+        self,
+        chart: Chart,
+        body: Body | None,
+        rows: Rows,
+        backends: Sequence[tuple[str, Callable[[], Backend]]],
+        name: str,
+    ) -> None:
+        super().__init__()
+        self._chart, self._body, self._rows, self._name = chart, body, rows, name
+        self._makers = backends
+        self._made: list[Backend | Exception | None] = [None] * len(backends)
+        self._possible = rows.possible
+
+    def maximize(self, u: Any) -> tuple[F64, float]:
+        """Return a point where <u, a> is largest, and an upper bound on the maximum."""
+        u = self._direction(u)
+        self.calls += 1
+        g = self._chart.direction(u)
+        length = math.sqrt(g.dot(g))
+        if not SHORTEST < length < LONGEST:
+            g, length = _rescaled(g)
+        g = g / length if length > 0.0 else np.eye(1, g.size)[0]
+        x, bound = self._solve(g)
+        point, offset = self._chart.point(x), float(u.dot(self._chart.origin))
+        return point, max(offset + length * bound, float(u.dot(point)))
+
+    def _direction(self, u: Any) -> F64:
+        d = self._chart.origin.size
+        if type(u) is np.ndarray and u.dtype == np.float64 and u.shape == (d,):
+            if math.isfinite(u.dot(u)):
+                return cast(F64, u)
+        direction = _check.vector("u", u)
+        _check.same_length("u", direction, d)
+        return direction
+
+    def _solve(self, g: F64) -> tuple[F64, float]:
+        """Return the first verified answer."""
+        troubles: list[str] = []
+        verdicts = 0
+        for i, (name, _) in enumerate(self._makers):
+            if not self._possible:
+                break
+            try:
+                answer = self._backend(i).solve(g)
+            except Infeasible:
+                verdicts += 1
+                # Two solvers must agree, where there are two.
+                self._possible = verdicts < 2 and i + 1 < len(self._makers)
+                continue
+            except Exception as problem:  # whatever a solver throws, the next one may answer
+                self.rejected[name] += 1
+                troubles.append(f"{name}: {problem}")
+                continue
+            violation, bound = self.certify(g, answer)
+            gap = bound - float(g.dot(answer.x))
+            if violation <= self._rows.tolerance and gap <= GAP:
+                self.answers[name] += 1
+                return answer.x, bound
+            self.rejected[name] += 1
+            troubles.append(f"{name}: misses a constraint by {violation:.1e}, gap {gap:.1e}")
+        where = f"{self._name} with {self._rows.e.size} equalities and {self._rows.b.size} rows"
+        if verdicts or not self._possible:
+            self._possible = False
+            raise InfeasibleError(f"the constraints leave nothing of {where}")
+        raise OracleError(f"no verified maximum on {where} ({'; '.join(troubles)})")
+
+    def _backend(self, i: int) -> Backend:
+        made = self._made[i]
+        if made is None:
+            try:
+                made = self._makers[i][1]()
+            except (Infeasible, Failed) as problem:
+                made = problem
+            self._made[i] = made
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+    def certify(self, g: F64, answer: Answer) -> tuple[float, float]:
+        """Return by how much the point misses a constraint, and an upper bound.
+
+        For any multipliers y >= 0 and z, max <g, x> is at most
+        <y, b> + <z, e> plus the support function of the body at g - W^T y - E^T z.
+        """
+        rows, x = self._rows, answer.x
+        violation = max(
+            answer.outside if self._body is None else self._body.violation(x),
+            float((rows.W @ x - rows.b).max(initial=0.0)),
+            float(np.abs(rows.E @ x - rows.e).max(initial=0.0)),
+        )
+        if self._body is None:
+            bound = answer.bound
+        else:
+            y, z = np.maximum(answer.le, 0.0), answer.eq
+            rest = self._body.support(g - y @ rows.W - z @ rows.E)
+            bound = float(y @ rows.b + z @ rows.e) + rest
+        if math.isnan(violation) or math.isnan(bound):
+            return math.inf, math.inf
+        return violation, bound
+
+
+def _rescaled(g: F64) -> tuple[F64, float]:
+    """Return g and its length in safe numbers: (direction x length, length)."""
+    largest = float(np.abs(g).max(initial=0.0))
+    if largest == 0.0:
+        return g, 0.0
+    length = float(np.linalg.norm(g / largest)) * largest
+    return g, length
