@@ -15,16 +15,20 @@ import numpy as np
 
 from uli_fast import _check, designs
 from uli_fast._typing import F64
+from uli_fast.errors import ArgumentError
 from uli_fast.problems.arms import ArmBandit, _short
 
 if TYPE_CHECKING:
     from uli_fast.kernels._rewards import Law
 
 NOISES = ("gaussian", "bernoulli", "uniform")
+# Generator.binomial is validated to 1e15 trials; larger draws are split. Single rewards
+# are drawn so many at a time.
+LARGEST_DRAW, AT_ONCE = 10**13, 1 << 16
 
 
-class LinearBandit(ArmBandit):
-    """Finitely many arms a with expected rewards linear in <theta, a>.
+class LinearBandit:
+    """Arms a with expected rewards linear in <theta, a>, finitely many or a whole set.
 
     Parameters
     ----------
@@ -42,14 +46,60 @@ class LinearBandit(ArmBandit):
         S = max(1, max |<theta, a>|).
     names
         Names of the arms; by default "0", "1", ...
+    arm_set
+        In place of ``arms``: a set of ``uli.arm_sets``, or any object with its oracle.
 
     Attributes
     ----------
-    means, gaps
-        Expected rewards and their distance from the best, (K,).
     intercept
         The expected reward where <theta, a> = 0: 1/2 if "bernoulli", else 0.
+    slope
+        The expected reward is intercept + <slope, a>: theta, or half of it if "bernoulli".
     """
+
+    theta: F64
+    slope: F64
+    slope_norm: float
+    noise: str
+    sigma: float
+    intercept: float
+    noise_subgaussian: float
+
+    def __new__(cls, theta: Any, arms: Any = None, *args: Any, **more: Any) -> LinearBandit:
+        """Choose the kind by what is given: a K-armed bandit, or one on an arm set."""
+        if (arms is None) == (more.get("arm_set") is None):
+            raise ArgumentError("arms", "must be given, or arm_set= in their place")
+        kind = FiniteLinearBandit if arms is not None else ArmSetBandit
+        return object.__new__(kind)
+
+    def _set_truth(self, theta: Any, sigma: float, noise: str) -> None:
+        self.noise = _check.one_of("noise", noise, NOISES)
+        self.sigma = _check.positive("sigma", sigma)
+        self.theta = _check.vector("theta", theta)
+        halved = 0.5 if noise == "bernoulli" else 1.0
+        self.slope = halved * self.theta
+        self.slope_norm = float(np.linalg.norm(self.slope))
+        self.theta.flags.writeable = self.slope.flags.writeable = False
+        self.intercept = 0.5 if noise == "bernoulli" else 0.0
+        # Uniform noise is as subgaussian as its standard deviation says.
+        self.noise_subgaussian = 0.5 if noise == "bernoulli" else self.sigma
+
+    @property
+    def dimension(self) -> int:
+        """Length d of an arm."""
+        return self.theta.size
+
+    @property
+    def _half_width(self) -> float:
+        return self.sigma * math.sqrt(3.0)
+
+    def _spread(self) -> dict[str, Any]:
+        spread = {} if self.noise == "bernoulli" else {"sigma": self.sigma}
+        return spread | {"noise": repr(self.noise)}
+
+
+class FiniteLinearBandit(LinearBandit, ArmBandit):
+    """A linear bandit with finitely many arms: a K-armed bandit for other learners."""
 
     def __init__(
         self,
@@ -58,38 +108,28 @@ class LinearBandit(ArmBandit):
         sigma: float = 1.0,
         noise: str = "gaussian",
         names: Sequence[str] | None = None,
+        arm_set: None = None,
     ) -> None:
-        self.noise = _check.one_of("noise", noise, NOISES)
-        self.sigma = _check.positive("sigma", sigma)
-        self.theta, self.arms = _check.vector("theta", theta), _check.matrix("arms", arms)
-        self.theta.flags.writeable = self.arms.flags.writeable = False
-        self.intercept = 0.5 if noise == "bernoulli" else 0.0
-        # A mean of (1 + <theta, a>) / 2 has slope theta / 2; uniform noise is as
-        # subgaussian as its standard deviation says.
-        self.noise_subgaussian = 0.5 if noise == "bernoulli" else self.sigma
-        self.slope_norm = float(np.linalg.norm(self.theta)) * (0.5 if noise == "bernoulli" else 1.0)
+        self._set_truth(theta, sigma, noise)
+        self.arms = _check.matrix("arms", arms)
+        self.arms.flags.writeable = False
         if noise == "bernoulli":
             inner = _check.inner_products("theta", self.theta, self.arms, largest=1.0)
             self.binary = True
-            super().__init__((1.0 + inner) / 2.0, names, 0.0, 1.0)
+            ArmBandit.__init__(self, (1.0 + inner) / 2.0, names, 0.0, 1.0)
             return
         inner = _check.inner_products("theta", self.theta, self.arms)
         if noise == "gaussian":
-            super().__init__(inner, names)
+            ArmBandit.__init__(self, inner, names)
             return
         reach = max(1.0, float(np.abs(inner).max())) + self._half_width
         self.has_block_law = False
-        super().__init__(inner, names, -reach, reach)
+        ArmBandit.__init__(self, inner, names, -reach, reach)
 
     @property
     def features(self) -> F64:
         """The arms, (K, d)."""
         return self.arms
-
-    @property
-    def dimension(self) -> int:
-        """Length d of an arm."""
-        return self.theta.size
 
     @cached_property
     def rank(self) -> int:
@@ -100,10 +140,6 @@ class LinearBandit(ArmBandit):
     def subgaussian(self) -> float:
         """The standard deviation if Gaussian; 1/2 on the learner's scale where bounded."""
         return self.sigma if self.noise == "gaussian" else 0.5
-
-    @property
-    def _half_width(self) -> float:
-        return self.sigma * math.sqrt(3.0)
 
     def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
@@ -118,6 +154,87 @@ class LinearBandit(ArmBandit):
         return self._real_law(kind, rng, scale=np.full((2, self.n_arms), width))
 
     def _parameters(self) -> dict[str, Any]:
-        shown = {"theta": _short(self.theta, "entries"), "n_arms": self.n_arms}
-        spread = {} if self.noise == "bernoulli" else {"sigma": self.sigma}
-        return shown | spread | {"noise": repr(self.noise)}
+        return {"theta": _short(self.theta, "entries"), "n_arms": self.n_arms} | self._spread()
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{key}={value}" for key, value in self._parameters().items())
+        return f"LinearBandit({inside})"
+
+
+class ArmSetBandit(LinearBandit):
+    """A linear bandit on an arm set, mostly an infinite one."""
+
+    def __init__(
+        self,
+        theta: Any,
+        arms: None = None,
+        sigma: float = 1.0,
+        noise: str = "gaussian",
+        names: None = None,
+        *,
+        arm_set: Any,
+    ) -> None:
+        from uli_fast.arm_sets import as_arm_set
+
+        self._set_truth(theta, sigma, noise)
+        if names is not None:
+            raise ArgumentError("names", "are for finitely many arms")
+        self.arm_set = as_arm_set(arm_set)
+        if self.dimension != self.arm_set.dimension:
+            raise ArgumentError(
+                "theta", f"has {self.dimension} entries, the arms have {self.arm_set.dimension}"
+            )
+        self.has_block_law = noise != "uniform"
+        best, top = self.arm_set.maximize(self.theta)
+        self.best_arm = best
+        low = -self.arm_set.maximize(-self.theta)[1]
+        reach = max(abs(low), abs(top))
+        self.low: float | None = None
+        self.high: float | None = None
+        if noise == "bernoulli":
+            if reach > 1.0 + 1e-9:
+                raise ArgumentError(
+                    "theta", f"<theta, a> must lie in [-1, 1], it reaches {reach!r}"
+                )
+            self.low, self.high = 0.0, 1.0
+        elif noise == "uniform":
+            self.high = max(1.0, reach) + self._half_width
+            self.low = -self.high
+        # What no arm can exceed: gaps are never reported too small.
+        self.optimal_value = self.intercept + top * (0.5 if noise == "bernoulli" else 1.0)
+
+    def gaps_of(self, arms: F64) -> F64:
+        """Return the distance of arms, one per row, from the best expected reward."""
+        return np.maximum(self.optimal_value - self.intercept - arms @ self.slope, 0.0)
+
+    def __repr__(self) -> str:
+        shown = {"theta": _short(self.theta, "entries"), "arm_set": self.arm_set} | self._spread()
+        return "LinearBandit(" + ", ".join(f"{k}={v}" for k, v in shown.items()) + ")"
+
+
+def draw_mean(problem: Any, rng: np.random.Generator, a: F64, n: int, engine: str) -> float:
+    """Return the mean of n rewards of arm a, less the intercept; "skip" draws it at once."""
+    inner = float(a @ problem.slope)
+    if engine == "rounds":
+        left, total = n, 0.0
+        while left > 0:
+            k = min(left, AT_ONCE)
+            total += float(_single(problem, rng, inner, k).sum())
+            left -= k
+        return total / n
+    if problem.noise == "gaussian":
+        return inner + problem.sigma / math.sqrt(n) * float(rng.standard_normal())
+    p, left, wins = min(max(0.5 + inner, 0.0), 1.0), n, 0
+    while left > 0:
+        k = min(left, LARGEST_DRAW)
+        wins += int(rng.binomial(k, p))
+        left -= k
+    return wins / n - 0.5
+
+
+def _single(problem: Any, rng: np.random.Generator, inner: float, k: int) -> F64:
+    if problem.noise == "gaussian":
+        return inner + problem.sigma * rng.standard_normal(k)
+    if problem.noise == "bernoulli":
+        return (rng.random(k) < 0.5 + inner) - 0.5
+    return inner + math.sqrt(3.0) * problem.sigma * (2.0 * rng.random(k) - 1.0)
