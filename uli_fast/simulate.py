@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LARGEST_PLAYS = 256 * 2**20
 # Steps of the first chunk, shared among the arms.
 FIRST_BUDGET = 1 << 19
+# A learner that stops at the end of each phase may never be slow enough to stop this growing.
+LARGEST_BUDGET = 1 << 40
 # A chunk of a kernel takes between these many seconds once the budget has settled.
 SHORT_CHUNK, LONG_CHUNK = 0.25, 1.0
 # Replications that are played in lockstep are shared among threads in multiples of this.
@@ -243,7 +245,7 @@ class _Batch:
             if spent > LONG_CHUNK:
                 budget = max(1, budget // 2)
             elif spent < SHORT_CHUNK and not done:
-                budget *= 2
+                budget = min(2 * budget, LARGEST_BUDGET)
             for r, run, plays in zip(group, runs, counts, strict=True):
                 self.problem.check_supply(plays[-1] if done else run.state.n)
                 bar.report(r, min(1.0, int(run.state.clock[0]) / self.T))
