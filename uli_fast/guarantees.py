@@ -8,7 +8,7 @@ worse than eps (uniform PAC) and bounds the regret (Theorem ULI_implications).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -42,6 +42,7 @@ class ArmsInfo(NamedTuple):
     high: float | None = 1.0
     intercept: float = 0.0  # of linear rewards
     largest_mean: float = 1.0  # of linear rewards, from the intercept
+    linear: bool = True  # False: the means are known not to be linear in the arms
 
     @property
     def bounded(self) -> bool:
@@ -59,10 +60,10 @@ def read_arms(about: Any) -> ArmsInfo:
 
     if isinstance(about, ArmsInfo):
         return about
-    if isinstance(about, tuple) and len(about) == 2 and np.ndim(about) == 1:
+    if isinstance(about, tuple) and len(about) == 2 and not isinstance(about[0], Sequence):
         return ArmsInfo(_check.whole("about", about[0]), d=_check.whole("about", about[1]))
-    if np.ndim(about) == 2:
-        arms = _check.matrix("about", about)
+    arms = _check.vectors("about", about)
+    if arms.shape[1]:
         return ArmsInfo(len(arms), d=max(1, rank(arms)))
     if not isinstance(about, ArmBandit):
         return ArmsInfo(_check.whole("about", about))

@@ -50,6 +50,7 @@ class Runs:
     eliminated_at: I64  # (M, K) the round whose reward removed the arm, 0 if never
     recorded_regret: F64 | None = None  # (M, P)
     guarantee: Guarantee | None = None
+    baseline: bool = False  # a rival without a promise, held against the bounds of others
     event_held: B1 | None = None  # (M,) all confidence intervals held where looked at
     ratios: F64 | None = None  # (M,) worst ratio where F was followed round by round
     quotas: I64 | None = None  # plays per arm in phase 1, 2, ...
@@ -198,7 +199,7 @@ class Runs:
                 raise RunsFileError(f"{source} has schema {manifest['schema']}, not {SCHEMA}")
             values = {name: _read(source, name, e) for name, e in manifest["arrays"].items()}
             for f in fields(cls):
-                if f.name not in values:
+                if f.name not in values and f.name in manifest:
                     values[f.name] = manifest[f.name]
             values["names"] = tuple(values["names"])
             if values["guarantee"] is not None:

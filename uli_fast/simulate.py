@@ -116,6 +116,9 @@ def simulate(
     with follow(progress, M) as bar:
         batch.play_all(threads, bar)
     out = batch.out
+    if guarantee is not None and not guarantee.proved and np.isnan(out.ratios).all():
+        # A user's bound is not saved with the runs; what it says of them is.
+        out.ratios[:] = metrics.worst_ratio(out.last_play, problem.gaps, guarantee)
     quotas = learner.quotas(problem.n_arms, T)
     lengths = learner.phase_lengths(problem.features, T)
     return Runs(
@@ -133,6 +136,7 @@ def simulate(
         eliminated_at=out.eliminated_at,
         recorded_regret=out.regret,
         guarantee=guarantee,
+        baseline=learner.baseline,
         event_held=~out.broken if learner.has_event else None,
         ratios=None if np.isnan(out.ratios).all() else out.ratios,
         quotas=None if quotas is None else np.array(quotas, np.int64),

@@ -301,6 +301,7 @@ def test_a_users_base():
     ("base", "complaint"),
     [
         (object(), "g and start_phase"),
+        (Uniform, "g and start_phase"),
         (Uniform(-1.0), "base.g"),
         (type("Odd", (Uniform,), {"losses": "some"})(), "losses"),
     ],
@@ -310,7 +311,19 @@ def test_a_base_that_is_none(base, complaint):
         uli.simulate(uli.MetaElimination(base), uli.BetaBandit([1, 2], [1, 1]), 100, seed=0)
 
 
-@pytest.mark.parametrize("wrong", [(5, 0.5), (-1, 0.5), (0, 0.0), (0, 1.5)])
+def test_a_users_bound_survives_saving_as_its_ratios(tmp_path):
+    learner = uli.MetaElimination(Uniform(0.6), 0.1)
+    runs = uli.simulate(learner, uli.BetaBandit([8.0, 1.0], [1.0, 8.0]), 5000, 3, seed=4)
+    runs.save(tmp_path / "runs")
+    loaded = uli.Runs.load(tmp_path / "runs")
+    assert (loaded.worst_ratio == runs.worst_ratio).all()
+    assert loaded.holds.all()
+
+
+WRONG = [(5, 0.5), (-1, 0.5), (0, 0.0), (0, 1.5), (0.5, 0.5), ("a", 0.5), None, (0,), (0, 0.5, 1)]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.filterwarnings(SMALL)
 def test_a_base_that_chooses_nonsense(wrong):
     phase = type("Bad", (UniformPhase,), {"choose": lambda self, rng: wrong})
@@ -318,6 +331,16 @@ def test_a_base_that_chooses_nonsense(wrong):
     base.start_phase = lambda arms, rounds, delta: phase(len(arms))
     with pytest.raises(uli.errors.ArgumentError, match="base"):
         uli.simulate(uli.MetaElimination(base), uli.BetaBandit([1, 2], [1, 1]), 100, seed=0)
+
+
+@pytest.mark.filterwarnings(SMALL)
+def test_a_base_that_starts_nothing():
+    base = Uniform()
+    base.start_phase = lambda arms, rounds, delta: None
+    with pytest.raises(uli.errors.ArgumentError, match="start_phase"):
+        uli.simulate(uli.MetaElimination(base), uli.BetaBandit([1, 2], [1, 1]), 100, seed=0)
+    with pytest.raises(uli.errors.ArgumentError, match="start_phase"):
+        uli.MetaElimination(base).start(2)
 
 
 def test_a_g_below_what_the_condition_asks_promises_nothing():
@@ -344,6 +367,12 @@ def test_bad_parameters():
         uli.MetaElimination(uli.GeometricHedge(), sigma=-1.0)
     with pytest.raises(uli.errors.ArgumentError, match="about"):
         uli.MetaElimination(uli.GeometricHedge()).guarantee(4)
+    with pytest.raises(uli.errors.ArgumentError, match="about"):
+        uli.MetaElimination().guarantee([[1, 2], [3]])
+    with pytest.raises(uli.errors.ArgumentError, match="arms"):
+        uli.MetaElimination().start([[1, 2], [3]])
+    with pytest.raises(uli.errors.ArgumentError, match="delta"):
+        uli.MetaElimination(delta=5e-324)
 
 
 def test_compare_runs_them_side_by_side():
@@ -351,3 +380,21 @@ def test_compare_runs_them_side_by_side():
     result = uli.compare(learners, uli.BernoulliBandit([0.3, 0.7]), 5000, 4, seed=1)
     assert list(result.runs) == ["MetaElimination", "Exp3P", "SuccessiveElimination"]
     result.table()
+    twice = [uli.MetaElimination(), uli.MetaElimination(mode="sharp"), uli.UCB()]
+    named = uli.compare(twice, uli.BernoulliBandit([0.3, 0.7]), 100, 2, seed=1)
+    assert list(named.runs) == ["MetaElimination 1", "MetaElimination 2", "UCB"]
+
+
+@pytest.mark.filterwarnings(SMALL)
+def test_a_void_promise_is_not_held_against_the_bounds_of_others():
+    from rich.console import Console
+
+    void = uli.MetaElimination(uli.Exp3P(constant=5))
+    learners = [void, uli.SuccessiveElimination(), uli.UCB()]
+    result = uli.compare(learners, uli.BernoulliBandit([0.3, 0.7]), 5000, 2, seed=1)
+    console = Console(record=True, width=120)
+    console.print(result.table())
+    lines = {line.split()[0]: line for line in console.export_text().splitlines() if line.strip()}
+    assert "no F" in lines["MetaElimination"]
+    assert "*" in lines["UCB"]
+    assert "*" not in lines["MetaElimination"]

@@ -150,8 +150,11 @@ def test_decisions_beyond_a_phase_do_not_count_for_the_next():
 
 def test_a_base_without_snapshots_draws_only_when_told():
     player = uli.MetaElimination(uli.Scrible(constant=0.0001)).start(ARMS, seed=1)
+    with pytest.raises(uli.errors.ArgumentError, match="before its next draw"):
+        player.ask(3)
+    assert player.pending == ()
     first = player.ask()
-    with pytest.raises(uli.errors.UliError, match="before the next draw"):
+    with pytest.raises(uli.errors.ArgumentError, match="before its next draw"):
         player.ask()
     player.tell(first.id, 1.0)
     player.ask()
@@ -197,8 +200,11 @@ def test_rewards_outside_the_range_are_refused():
 
 def test_a_tuned_player_stops_at_its_horizon():
     player = uli.Exp3P().start(2, seed=1, horizon=100)
+    with pytest.raises(uli.errors.ArgumentError, match="n: 100 of the 100 rounds"):
+        player.ask(101)
+    assert player.pending == ()  # a refused batch leaves nothing behind
     drive(player, 100, rewards(1))
-    with pytest.raises(uli.errors.UliError, match="horizon"):
+    with pytest.raises(uli.errors.ArgumentError, match="0 of the 100 rounds"):
         player.ask()
 
 
@@ -238,6 +244,33 @@ def test_a_users_base_is_played_live_and_says_that_it_cannot_be_saved():
     fresh = learner.start(3, seed=1)
     with pytest.raises(uli.errors.UliError, match="save"):
         fresh.state()
+    with pytest.raises(uli.errors.StateError, match="Uniform"):
+        uli.restore(player.state())
+    assert uli.restore(player.state(), learner=learner).active == (1,)
+
+
+def test_true_means_can_void_a_claim_of_linearity():
+    learner = uli.MetaElimination(uli.GeometricHedge())
+    inner = ARMS @ [0.3, 0.2]
+    linear = uli.play(learner, lambda a: 0.5, 50, ARMS, seed=1, intercept=0.5, means=0.5 + inner)
+    assert linear.guarantee is not None
+    with pytest.warns(uli.errors.GuaranteeWarning, match="not linear"):
+        curved = uli.play(learner, lambda a: 0.5, 50, ARMS, seed=1, means=[0.1, 0.9, 0.2, 0.9])
+    assert curved.guarantee is None
+    scaled = uli.MetaElimination(uli.GeometricHedge(), sigma=1.0)
+    wide = {"low": -math.inf, "high": math.inf}
+    with pytest.warns(uli.errors.GuaranteeWarning, match="more than 1"):
+        uli.play(scaled, lambda a: 0.5, 50, ARMS, seed=1, means=10 * inner, **wide)
+    with pytest.raises(uli.errors.ArgumentError, match="intercept"):
+        uli.play(uli.UCB(), lambda a: 0.5, 50, 2, intercept=0.5)
+
+
+def test_unbounded_noise_is_said_twice():
+    scaled = uli.MetaElimination(uli.GeometricHedge(), sigma=1.0)
+    with pytest.raises(uli.errors.ArgumentError, match="sigma"):
+        scaled.start(ARMS)
+    player = scaled.start(ARMS, seed=1, low=-math.inf, high=math.inf)
+    assert player.certificate().bound == 2.0  # |<a, theta>| <= 1 leaves no larger gap
 
 
 def test_altered_states_are_refused():

@@ -41,6 +41,8 @@ class ArmLearner:
     engines: ClassVar[tuple[str, ...]] = ("skip", "rounds")
     # Whether a run knows if all its confidence intervals held (the nice event).
     has_event: ClassVar[bool] = False
+    # Whether it is a rival that promises nothing, rather than one whose promise may be void.
+    baseline: ClassVar[bool] = False
 
     def engines_for(self, problem: ArmBandit) -> tuple[str, ...]:
         """Return the engines that can play this problem, the preferred one first."""
@@ -51,7 +53,9 @@ class ArmLearner:
         raise NotImplementedError
 
     def guarantee_if_any(self, about: Any) -> Guarantee | None:
-        """Return the bound, or None with a warning where the proof does not apply."""
+        """Return the bound, or None, with a warning unless it is a baseline's."""
+        if self.baseline:
+            return None
         try:
             return self.guarantee(about)
         except NoGuaranteeError as reason:

@@ -19,6 +19,7 @@ from uli_fast.learners._adversarial import (
     drawn,
     loss_kind,
     losses_of,
+    started,
 )
 from uli_fast.learners._arms import ArmLearner, ArmRun, empty_state, new_state
 
@@ -147,7 +148,7 @@ class SoloTeam:
         """Start a fresh base on the active arms."""
         self.arms = np.flatnonzero(self.members[0].active)
         self.shrink = phase.scale
-        self.phase = self.base.start_phase(self.features[self.arms], phase.rounds, phase.delta)
+        self.phase = started(self.base, self.features[self.arms], phase.rounds, phase.delta)
 
     def play(self, rounds: int) -> None:
         """Play in a kernel where the base has one."""
@@ -274,10 +275,9 @@ class AdversarialLearner(ArmLearner):
         intercept
             Linear arms: the expected reward where <a, theta> = 0.
         """
-        if np.ndim(arms) == 2:
-            features = _check.matrix("arms", arms)
-            labels: Labels = tuple(range(len(features)))
-        else:
+        features = _check.vectors("arms", arms)
+        labels: Labels = tuple(range(len(features)))
+        if not features.shape[1]:
             labels = _check.arms("arms", arms)
             features = np.zeros((len(labels), 0))
         T = None if horizon is None else _check.horizon("horizon", horizon)
@@ -303,6 +303,7 @@ class TunedLearner(AdversarialLearner):
     """A base that plays alone, tuned to the horizon: a baseline without F_ULI."""
 
     why_no_guarantee: str
+    baseline: ClassVar[bool] = True
 
     @property
     def phase_base(self) -> Base:
@@ -326,7 +327,3 @@ class TunedLearner(AdversarialLearner):
     def guarantee(self, about: Any) -> Guarantee:
         """Raise NoGuaranteeError: the exploration never ends."""
         raise NoGuaranteeError(self.why_no_guarantee)
-
-    def guarantee_if_any(self, about: Any) -> Guarantee | None:
-        """Return None: a baseline promises nothing, so there is nothing to warn of."""
-        return None

@@ -40,7 +40,7 @@ class Exp3P(TunedLearner):
     why_no_guarantee = "Exp3.P explores for ever: it bounds regret, not every round's gap"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
+        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
         object.__setattr__(self, "constant", _check.positive("constant", self.constant))
 
     def g(self, arms: F64, delta: float) -> float:

@@ -29,6 +29,9 @@ from uli_fast.learners.exp3p import Exp3P
 from uli_fast.learners.geometric_hedge import GeometricHedge
 
 if TYPE_CHECKING:
+    from uli_fast._check import Labels
+    from uli_fast.learners._phases import Live
+    from uli_fast.players.adversarial import AdversarialPlayer
     from uli_fast.problems.arms import ArmBandit
 
 
@@ -71,13 +74,13 @@ class MetaElimination(AdversarialLearner):
     sigma: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
+        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
         _check.one_of("mode", self.mode, tuple(MODES))
         if self.sigma is not None:
             object.__setattr__(self, "sigma", _check.subgaussian("sigma", self.sigma))
-        if not isinstance(self.base, Base):
+        if not isinstance(self.base, Base) or isinstance(self.base, type):
             raise ArgumentError(
-                "base", f"must have the methods g and start_phase, got {self.base!r}"
+                "base", f"must be an object with methods g and start_phase, got {self.base!r}"
             )
         if self.sigma is not None and loss_kind(self.base) != "linear":
             raise ArgumentError("sigma", "needs a base for linear arms, such as GeometricHedge()")
@@ -93,6 +96,11 @@ class MetaElimination(AdversarialLearner):
         super().check(problem, horizon)
         if self.sigma is not None and problem.low is not None:
             raise ArgumentError("sigma", "is for unbounded rewards; this problem's are bounded")
+
+    def _live(self, labels: Labels, low: float, high: float, live: Live) -> AdversarialPlayer:
+        if self.sigma is not None and math.isfinite(low):
+            raise ArgumentError("sigma", "is for unbounded rewards: pass low=-inf, high=inf")
+        return super()._live(labels, low, high, live)
 
     def schedule(self, features: F64, horizon: int | None) -> Callable[[int], Phase]:
         """Return the length, confidence and threshold of phase m."""
@@ -145,7 +153,8 @@ class MetaElimination(AdversarialLearner):
         return info.d
 
     def _scale(self, info: ArmsInfo) -> float:
-        """Return reward units per unit of loss, refusing unbounded rewards."""
+        """Return reward units per unit of loss, refusing what the proofs do not cover."""
+        self._refuse_curved(info)
         if not info.bounded:
             raise NoGuaranteeError(
                 "adversarial learners need bounded rewards"
@@ -153,8 +162,13 @@ class MetaElimination(AdversarialLearner):
             )
         return losses_of(loss_kind(self.base), info.low, info.high, info.intercept).scale
 
+    def _refuse_curved(self, info: ArmsInfo) -> None:
+        if loss_kind(self.base) != "unit" and not info.linear:
+            raise NoGuaranteeError("the means are not linear in the arms")
+
     def _unbounded(self, info: ArmsInfo, parameters: dict[str, float]) -> Guarantee:
         assert self.sigma is not None
+        self._refuse_curved(info)
         if info.subgaussian > self.sigma:
             raise NoGuaranteeError(
                 f"the noise is {info.subgaussian:g}-subgaussian, sigma is {self.sigma:g}"
@@ -207,4 +221,5 @@ def arms_about(about: Any, info: ArmsInfo) -> F64:
 
     if isinstance(about, ArmBandit):
         return about.features
-    return _check.matrix("about", about) if np.ndim(about) == 2 else np.zeros((info.K, 0))
+    features = np.zeros((0, 0)) if isinstance(about, ArmsInfo) else _check.vectors("about", about)
+    return features if len(features) else np.zeros((info.K, 0))

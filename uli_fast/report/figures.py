@@ -43,7 +43,7 @@ def gap_figure(
         # later lines are thinner, so that none hides another
         _draw(axes, r, name, _COLOURS[i % len(_COLOURS)], max(4.0 - i, 1.0), floor)
     against = reference(runs)
-    if against is not None and any(r.guarantee is None for r in runs):
+    if against is not None and any(r.baseline for r in runs):
         name = f"(dots above {against.formula}'s F: relapses that F forbids)"
         axes.plot([], [], " ", label=name)
     axes.set_xscale("log")
