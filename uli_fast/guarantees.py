@@ -42,6 +42,7 @@ class ArmsInfo(NamedTuple):
     high: float | None = 1.0
     intercept: float = 0.0  # of linear rewards
     largest_mean: float = 1.0  # of linear rewards, from the intercept
+    features: F64 | None = None  # the arms themselves, where they are known
     linear: bool = True  # False: the means are known not to be linear in the arms
 
     @property
@@ -64,7 +65,7 @@ def read_arms(about: Any) -> ArmsInfo:
         return ArmsInfo(_check.whole("about", about[0]), d=_check.whole("about", about[1]))
     arms = _check.vectors("about", about)
     if arms.shape[1]:
-        return ArmsInfo(len(arms), d=max(1, rank(arms)))
+        return ArmsInfo(len(arms), d=max(1, rank(arms)), features=arms)
     if not isinstance(about, ArmBandit):
         return ArmsInfo(_check.whole("about", about))
     if not about.iid:
@@ -72,7 +73,7 @@ def read_arms(about: Any) -> ArmsInfo:
             "a table's rows need not be independent draws from one law; pass means= to claim it"
         )
     info = ArmsInfo(about.n_arms, about.largest_gap, about.scale, about.subgaussian)
-    info = info._replace(low=about.low, high=about.high)
+    info = info._replace(low=about.low, high=about.high, features=about.features)
     if not about.features.shape[1]:
         return info
     largest = float(np.abs(about.means - about.intercept).max())
@@ -136,12 +137,6 @@ _FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
     "META-GeometricHedge-unbounded": _meta_unbounded,
 }
 
-_META_SOURCES = (
-    Constant("4608", 4608.0, "paper mode: T_m = ceil(576 g_m 2^m), threshold 7"),
-    Constant("945", 945.0, "sharp mode: T_m = ceil(236 g_m 2^m), threshold 3.84"),
-    Constant("log2(t + 1)", 1.0, "phase m(t) <= log2(t + 1), delta_m = delta / (2 m^2)"),
-)
-
 _SOURCES: dict[str, tuple[Constant, ...]] = {
     "SE-MAB": (
         Constant("14 K", 14.0, "R = 1/2: Lemma upperbound_pull of the paper"),
@@ -152,20 +147,21 @@ _SOURCES: dict[str, tuple[Constant, ...]] = {
         Constant("1024 R^2 / 3", 1024.0 / 3.0, "Lemma PE_MAB_FULI (256/3 at R = 1/2)"),
         Constant("log2(t + 1)", 1.0, "Lemma PE_MAB_bound4ellt: phase l(t) <= log2(t + 1)"),
     ),
-    "META-Exp3P": (
-        Constant("361 K", 361.0, "g of the paper; 176 is proved (docs/errata.md)"),
-        *_META_SOURCES,
-    ),
-    "META-GeometricHedge": (
-        Constant("256 d", 256.0, "g of GeometricHedge.P (docs/errata.md)"),
-        *_META_SOURCES,
-    ),
-    "META-GeometricHedge-unbounded": (
-        Constant("256 d", 256.0, "g of GeometricHedge.P (docs/errata.md)"),
-        Constant("2 (1 + h)", 2.0, "losses divided by a bound that noise keeps to (delta / 2)"),
-        *_META_SOURCES,
-    ),
 }
+
+
+def _meta_sources(formula: str, p: Mapping[str, float]) -> tuple[Constant, ...]:
+    """Return the constants that a bound of the meta-algorithm was made with."""
+    mode = {4608.0: "paper: 576 and 7", 945.0: "sharp: 236 and 3.84"}[p["factor"]]
+    base, least = ("K", "176") if formula == "META-Exp3P" else ("d", "256")
+    found = (
+        Constant("g", p["constant"], f"g = constant {base} log(10 K / delta), proved from {least}"),
+        Constant("factor", p["factor"], f"F = sqrt(factor g / t), mode {mode}"),
+        Constant("log2(t + 1)", 1.0, "phase m(t) <= log2(t + 1), delta_m = delta / (2 m^2)"),
+    )
+    if "sigma" not in p:
+        return found
+    return (*found, Constant("2 (1 + h)", p["sigma"], "noise stays within h with 1 - delta / 2"))
 
 
 @dataclass(frozen=True)
@@ -209,7 +205,10 @@ class Guarantee:
     def constants(self) -> tuple[Constant, ...]:
         """The numbers of the bound and where they come from."""
         if self.function is not None:
-            return (Constant("beta f", math.nan, "the user's claim (Theorem SC); not verified"),)
+            claim = "the user's claim (Theorem SC, or the Condition); not verified"
+            return (Constant("user", math.nan, claim),)
+        if self.formula.startswith("META-"):
+            return _meta_sources(self.formula, self.parameters)
         return _SOURCES[self.formula]
 
     def rounds_until(self, eps: float) -> int:

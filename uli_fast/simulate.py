@@ -31,8 +31,9 @@ FIRST_BUDGET = 1 << 19
 LARGEST_BUDGET = 1 << 40
 # A chunk of a kernel takes between these many seconds once the budget has settled.
 SHORT_CHUNK, LONG_CHUNK = 0.25, 1.0
-# Replications that are played in lockstep are shared among threads in multiples of this.
-LANES = 16
+# Replications that are played in lockstep are dealt to threads in up to so many blocks of
+# lanes: what is left of them in later phases fills whole blocks again.
+BLOCKS = 4
 
 
 def generator(seed: int, replication: int) -> np.random.Generator:
@@ -220,8 +221,8 @@ class _Batch:
 
     def _groups(self, threads: int) -> list[range]:
         """Cut the replications into groups that are played together."""
-        M, most = self.out.tv.size, self.learner.lanes_for(self.problem)
-        size = min(most, LANES * math.ceil(M / LANES / threads)) if most > 1 else 1
+        M, lanes = self.out.tv.size, self.learner.lanes_for(self.problem)
+        size = lanes * min(BLOCKS, math.ceil(M / lanes / threads)) if lanes > 1 else 1
         return [range(r, min(r + size, M)) for r in range(0, M, size)]
 
     def _begin(self, group: range, records: list[Record]) -> list[ArmRun]:

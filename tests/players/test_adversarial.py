@@ -177,16 +177,46 @@ def test_the_certificate_is_that_of_the_guarantee():
         uli.Exp3P().start(2, horizon=1000).certificate()
 
 
-def test_the_certificate_after_a_phase_is_the_phase_bound(monkeypatch):
+def test_the_certificate_after_a_phase_is_the_phase_bound():
     """Proved constants with the first phase cut short, to look at what it says next."""
     learner = uli.MetaElimination(uli.GeometricHedge(), 0.1)
     player = learner.start(ARMS, seed=1, low=0.0, high=1.0, intercept=0.5)
     player._plan = player._plan._replace(rounds=20, threshold=math.inf)
-    monkeypatch.setattr(type(player), "_is_tuned", property(lambda self: False))
     drive(player, 30, rewards(1))
     assert player.phase == 2
     assert player._unit_gap_bound() == pytest.approx(2**-0.5)
     assert player.certificate().bound == pytest.approx(2**-0.5)
+
+
+def test_the_phase_bound_is_in_reward_units():
+    """Rewards in [0, 4] around 5: losses (5 - X) / 5, so a gap of 2^-1/2 in losses is 5 times."""
+    player = uli.MetaElimination(uli.GeometricHedge()).start(ARMS, low=0, high=4, intercept=5.0)
+    player._state.clock[1] = 2
+    assert player._unit_gap_bound() * 4.0 == pytest.approx(5.0 * 2**-0.5)
+    scaled = uli.MetaElimination(uli.GeometricHedge(), sigma=1.0)
+    player = scaled.start(ARMS, low=-math.inf, high=math.inf)
+    player._state.clock[1] = 2
+    B = scaled.schedule(ARMS, None)(1).scale
+    assert player._unit_gap_bound() == pytest.approx(B * 2**-0.5)
+
+
+def test_a_base_may_make_a_new_array_of_probabilities():
+    class Fresh:
+        def __init__(self, k):
+            self.estimates, self.p, self.k = np.zeros(k), np.full(k, 0.1), k
+
+        def choose(self, rng):
+            self.p = np.full(self.k, 1.0 / self.k)
+            return int(rng.integers(self.k)), 1.0 / self.k
+
+        def update(self, arm, loss):
+            self.estimates[arm] += loss / self.p[arm]
+
+    base = Uniform(1.0)
+    base.start_phase = lambda arms, rounds, delta: Fresh(len(arms))
+    player = uli.MetaElimination(base).start(3, seed=1)
+    player.tell(player.ask().id, 0.0)
+    assert player._base.estimates.sum() == pytest.approx(3.0)
 
 
 def test_rewards_outside_the_range_are_refused():
@@ -284,6 +314,8 @@ def test_altered_states_are_refused():
         {"extra": good["extra"] | {"base": {"lw": [0.0]}}},
         {"extra": good["extra"] | {"rng": {}}},
         {"extra": good["extra"] | {"tags": []}},
+        {"extra": good["extra"] | {"overlapped": None}},
+        {"extra": good["extra"] | {"probabilities": [math.nan] * 10}},
         {"extra": good["extra"] | {"phase_settled": 10**9}},
     ):
         with pytest.raises(uli.errors.StateError):

@@ -72,7 +72,7 @@ class ArmLearner:
         """Refuse a problem or a horizon that this learner cannot play."""
 
     def lanes_for(self, problem: ArmBandit) -> int:
-        """Return how many replications are best played together by ``begin_lanes``."""
+        """Return how many replications ``begin_lanes`` plays at once, 1 if there is no such way."""
         return 1
 
     def begin_lanes(

@@ -27,12 +27,12 @@ from uli_fast.learners._adversarial import (
 from uli_fast.learners._phases import AdversarialLearner, Phase
 from uli_fast.learners.exp3p import Exp3P
 from uli_fast.learners.geometric_hedge import GeometricHedge
+from uli_fast.problems.arms import ArmBandit
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
     from uli_fast.learners._phases import Live
     from uli_fast.players.adversarial import AdversarialPlayer
-    from uli_fast.problems.arms import ArmBandit
 
 
 class _Mode(NamedTuple):
@@ -109,7 +109,7 @@ class MetaElimination(AdversarialLearner):
 
         def phase(m: int) -> Phase:
             g = checked_g(self.base, features, delta / (2.0 * m**2))
-            rounds = saturated(mode.multiplier * g * 2.0 ** min(m, 1000))
+            rounds = saturated(mode.multiplier * g * 2.0 ** min(m, 1000))  # 2^1024 is no float
             threshold = mode.threshold * math.sqrt(g * rounds)
             scale = 1.0 if self.sigma is None else noise_bound(self.sigma, m, rounds, delta)
             return Phase(rounds, delta / (2.0 * m**2), threshold, scale)
@@ -126,8 +126,8 @@ class MetaElimination(AdversarialLearner):
     def guarantee(self, about: Any) -> Guarantee:
         """Return F_ULI for a problem, a number of arms, (K, d) or an array of arms."""
         info = read_arms(about)
-        if not isinstance(self.base, Exp3P | GeometricHedge):
-            return self._claim(about, info)
+        if type(self.base) not in (Exp3P, GeometricHedge):  # a subclass is another algorithm
+            return self._claim(info)
         proved = self.base.proved_constant
         name = type(self.base).__name__
         if self.base.constant < proved:
@@ -143,7 +143,8 @@ class MetaElimination(AdversarialLearner):
             "largest_gap": 1.0,
         }
         if self.sigma is not None:
-            return self._unbounded(info, parameters)
+            told = isinstance(about, ArmsInfo | ArmBandit)  # of the rewards, not only of the arms
+            return self._unbounded(info if told else info._replace(low=None), parameters)
         scale = self._scale(info)
         return Guarantee(f"META-{name}", self.delta, parameters, scale)
 
@@ -169,6 +170,8 @@ class MetaElimination(AdversarialLearner):
     def _unbounded(self, info: ArmsInfo, parameters: dict[str, float]) -> Guarantee:
         assert self.sigma is not None
         self._refuse_curved(info)
+        if info.bounded:
+            raise NoGuaranteeError("sigma= is for unbounded rewards; these are bounded")
         if info.subgaussian > self.sigma:
             raise NoGuaranteeError(
                 f"the noise is {info.subgaussian:g}-subgaussian, sigma is {self.sigma:g}"
@@ -182,26 +185,38 @@ class MetaElimination(AdversarialLearner):
         }
         return Guarantee("META-GeometricHedge-unbounded", self.delta, parameters)
 
-    def _claim(self, about: Any, info: ArmsInfo) -> Guarantee:
+    def _claim(self, info: ArmsInfo) -> Guarantee:
         """Return the F_ULI that follows from a user's g, if the user's claim holds."""
         if getattr(self.base, "proved_constant", 0.0) == math.inf:
             raise NoGuaranteeError(f"{type(self.base).__name__} is experimental: nothing is proved")
         if self.sigma is not None:
             raise NoGuaranteeError("sigma= is proved for GeometricHedge only")
-        features = arms_about(about, info)
+        features = info.features
+        if features is None:
+            if info.d is not None:
+                raise ArgumentError("about", "must be a problem or the arms: g is asked about them")
+            features = np.zeros((info.K, 0))
+        known: F64 = features
         factor = MODES[self.mode].factor
 
-        def bound(t: float) -> float:
-            g = checked_g(self.base, features, self.delta / (2.0 * math.log2(t + 1.0) ** 2))
-            return math.sqrt(factor * g / t)
+        def g(t: float) -> float:
+            return checked_g(self.base, known, self.delta / (2.0 * math.log2(t + 1.0) ** 2))
 
-        parameters = {"K": info.K, "largest_gap": 1.0}
-        if checked_g(self.base, features, self.delta) < log_term(info.K, self.delta):
+        rounds = np.geomspace(1.0, 1e18, 200)
+        values = np.array([g(t) for t in rounds])
+        least = log_term(info.K, self.delta) + np.log(2.0 * np.log2(rounds + 1.0) ** 2)
+        if (values < least).any():
             raise NoGuaranteeError("the Condition asks for g(delta) >= log(10 K / delta)")
-        claim = Guarantee("user", self.delta, parameters, self._scale(info), bound)
-        if (np.diff(claim.bound(np.geomspace(1.0, 1e18, 200))) > 0.0).any():
+        if (np.diff(values) < 0.0).any():
+            raise NoGuaranteeError("the Condition asks for a g that falls in delta")
+        if (np.diff(values / rounds) > 0.0).any():
             raise NoGuaranteeError("the base's g grows so fast that the bound does not decrease")
-        return claim
+        parameters = {"K": info.K, "largest_gap": 1.0}
+
+        def bound(t: float) -> float:
+            return math.sqrt(factor * g(t) / t)
+
+        return Guarantee("user", self.delta, parameters, self._scale(info), bound)
 
 
 def noise_bound(sigma: float, m: int, rounds: int, delta: float) -> float:
@@ -213,13 +228,3 @@ def noise_bound(sigma: float, m: int, rounds: int, delta: float) -> float:
 def checked_g(base: Base, features: F64, delta: float) -> float:
     """Return a base's g, refusing what is not a positive number."""
     return _check.positive("base.g", base.g(features, delta))
-
-
-def arms_about(about: Any, info: ArmsInfo) -> F64:
-    """Return the features in what a guarantee was asked about."""
-    from uli_fast.problems.arms import ArmBandit
-
-    if isinstance(about, ArmBandit):
-        return about.features
-    features = np.zeros((0, 0)) if isinstance(about, ArmsInfo) else _check.vectors("about", about)
-    return features if len(features) else np.zeros((info.K, 0))

@@ -81,7 +81,7 @@ class AdversarialPlayer(Player):
 
     def _check_ask(self, n: int) -> None:
         """Refuse n more decisions before the first of them is drawn."""
-        if self.horizon is not None and self._is_tuned:
+        if self.horizon is not None and not self.learner.eliminates:
             left = self.horizon - len(self._arms)
             if n > left:
                 raise ArgumentError("n", f"{left} of the {self.horizon} rounds are left, not {n}")
@@ -96,11 +96,11 @@ class AdversarialPlayer(Player):
         if self._base is None:
             a, probability, tag = int(self._arms_now[0]), 1.0, UNUSED
         else:
-            snapshot = getattr(self._base, "p", None)
             self._overlapped = self._overlapped or waiting
             i, probability = drawn(self._base, self._rng, self._arms_now.size)
             a = int(self._arms_now[i])
-            p = None if snapshot is None else snapshot.tolist()
+            if hasattr(self._base, "p"):
+                p = self._base.p.tolist()
             tag = self.phase if self._phase_asked < self._plan.rounds else UNUSED
             self._phase_asked += 1
         self._drawn[len(self._arms)] = p
@@ -110,10 +110,6 @@ class AdversarialPlayer(Player):
         self._tags.append(tag)
         self._probabilities.append(probability)
         return Decision(len(self._arms), self.labels[a], probability)
-
-    @property
-    def _is_tuned(self) -> bool:
-        return math.isinf(self._plan.threshold)
 
     def _absorb(self, a: int, reward: float) -> None:
         decision = self._settled - 1
@@ -127,7 +123,7 @@ class AdversarialPlayer(Player):
         loss = (self._losses.offset - self._losses.slope * reward) / self._plan.scale
         self._base.update(i, loss)
         self._phase_settled += 1
-        if self._phase_settled == self._plan.rounds and not self._is_tuned:
+        if self._phase_settled == self._plan.rounds and self.learner.eliminates:
             estimates = checked_estimates(self._base, self._arms_now.size)
             eliminate(self._state, estimates, self._plan.threshold)
             self._state.clock[1] += 1
@@ -172,7 +168,7 @@ class AdversarialPlayer(Player):
             )
         )
         if self.features.shape[1]:
-            info = info._replace(d=max(1, rank(self.features)))
+            info = info._replace(d=max(1, rank(self.features)), features=self.features)
         return info
 
     def informed(self, info: ArmsInfo, means: F64) -> ArmsInfo:
@@ -220,6 +216,9 @@ class AdversarialPlayer(Player):
             and sorted(self._drawn) == list(range(self._settled, len(self._arms)))
             and self._phase_settled == self._tags[: self._settled].count(self.phase)
             and self._phase_settled <= self._phase_asked <= len(self._arms)
+            and all(0.0 < x <= 1.0 for x in self._probabilities)
+            and all(p is None or all(0.0 < x <= 1.0 for x in p) for p in self._drawn.values())
+            and isinstance(extra["overlapped"], bool)
         )
         if not consistent:
             raise StateError("state", "contradicts itself: decisions and phases differ")
