@@ -235,6 +235,20 @@ SABOTAGES = (
         f"{EXP3P}::test_a_lane_does_not_depend_on_its_company",
     ),
     Sabotage(
+        "a block takes its losses from one member's arms",
+        "uli_fast/learners/_lanes.py",
+        "lanes.q[r::R] = self.q[arms[:, r]]",
+        "lanes.q[r::R] = self.q[arms[:, 0]]",
+        f"{EXP3P}::test_members_with_different_arms_share_a_block",
+    ),
+    Sabotage(
+        "losses of unbounded rewards as they are",
+        "uli_fast/learners/_solo.py",
+        "self.losses.slope / self.shrink",
+        "self.losses.slope",
+        f"{META}::test_losses_of_unbounded_rewards_are_divided_by_the_phases_bound",
+    ),
+    Sabotage(
         "GeometricHedge forgets part of a factor",
         "uli_fast/kernels/geometric_hedge.py",
         "            for m in range(j):\n",

@@ -65,6 +65,9 @@ def test_demo(tmp_path):
     )
     assert done.exit_code == 0, done.output
     assert "SuccessiveElimination" in done.output
+    row = next(line for line in done.output.splitlines() if "Meta (small constant)" in line)
+    assert "no F" in row
+    assert "NO GUARANTEE" in done.output
     assert (tmp_path / "out" / "gap.png").stat().st_size > 10_000
 
 

@@ -28,6 +28,7 @@ _HOME = {
     "EliminationFramework": "learners.elimination_framework",
     "LinearElimination": "learners.linear_elimination",
     "LinUCB": "learners.lin_ucb",
+    "SpannerElimination": "learners.spanner_elimination",
     "MetaElimination": "learners.meta_elimination",
     "Exp3P": "learners.exp3p",
     "GeometricHedge": "learners.geometric_hedge",
@@ -37,6 +38,8 @@ _HOME = {
     "simulate": "simulate",
     "play": "play",
     "compare": "compare",
+    "barycentric_spanner": "spanners",
+    "verify_spanner": "spanners",
     "Comparison": "compare",
     "restore": "players",
 }
@@ -66,10 +69,12 @@ __all__ = [
     "PhasedElimination",
     "Runs",
     "Scrible",
+    "SpannerElimination",
     "SuccessiveElimination",
     "TableBandit",
     "__version__",
     "arm_sets",
+    "barycentric_spanner",
     "compare",
     "datasets",
     "designs",
@@ -77,6 +82,7 @@ __all__ = [
     "play",
     "restore",
     "simulate",
+    "verify_spanner",
 ]
 
 if TYPE_CHECKING:
@@ -92,6 +98,7 @@ if TYPE_CHECKING:
     from uli_fast.learners.meta_elimination import MetaElimination
     from uli_fast.learners.phased_elimination import PhasedElimination
     from uli_fast.learners.scrible import Scrible
+    from uli_fast.learners.spanner_elimination import SpannerElimination
     from uli_fast.learners.successive_elimination import SuccessiveElimination
     from uli_fast.learners.ucb import UCB
     from uli_fast.play import play
@@ -107,6 +114,7 @@ if TYPE_CHECKING:
     from uli_fast.problems.linear import LinearBandit
     from uli_fast.runs import Runs
     from uli_fast.simulate import simulate
+    from uli_fast.spanners import barycentric_spanner, verify_spanner
 
 
 def __getattr__(name: str) -> Any:

@@ -18,6 +18,7 @@ from uli_fast.errors import ArgumentError, EngineError, HorizonTooLargeError, Re
 
 LARGEST_HORIZON = 10**18
 LARGEST_NUMBER = 1e100  # its square is still a float
+SMALLEST_SHARED = 1e-300
 Labels: TypeAlias = tuple[int | str, ...]
 
 
@@ -43,6 +44,14 @@ def in_open_unit(name: str, value: Any) -> float:
     result = number(name, value)
     if not 0.0 < result < 1.0:
         raise ArgumentError(name, f"must lie strictly between 0 and 1, got {value!r}")
+    return result
+
+
+def shared_probability(name: str, value: Any) -> float:
+    """Return a float strictly between 0 and 1 whose shares among phases are still floats."""
+    result = in_open_unit(name, value)
+    if result < SMALLEST_SHARED:
+        raise ArgumentError(name, f"must be at least {SMALLEST_SHARED:g}, got {value!r}")
     return result
 
 
@@ -165,6 +174,15 @@ def matrix(name: str, value: Any) -> F64:
     if result.size == 0:
         raise ArgumentError(name, f"must not be empty, got shape {result.shape}")
     return result
+
+
+def vectors(name: str, value: Any) -> F64:
+    """Return arms that are vectors, (K, d); an empty (0, 0) array if the value is none."""
+    try:
+        flat = np.ndim(value) != 2
+    except ValueError:  # ragged
+        raise ArgumentError(name, "must have rows of equal length") from None
+    return np.zeros((0, 0)) if flat else matrix(name, value)
 
 
 def _floats(name: str, value: Any) -> F64:

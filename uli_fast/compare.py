@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner
+from uli_fast.learners._sets import SetLearner
 from uli_fast.problems.arms import ArmBandit
+from uli_fast.problems.linear import LinearBandit
 from uli_fast.runs import Runs
 from uli_fast.simulate import simulate
 
@@ -41,8 +44,8 @@ class Comparison:
 
 
 def compare(
-    learners: Iterable[ArmLearner] | Mapping[str, ArmLearner],
-    problem: ArmBandit,
+    learners: Iterable[ArmLearner | SetLearner] | Mapping[str, ArmLearner | SetLearner],
+    problem: ArmBandit | LinearBandit,
     horizon: int,
     replications: int = 1,
     seed: int | None = None,
@@ -56,7 +59,8 @@ def compare(
     Parameters
     ----------
     learners
-        A sequence, named after their classes, or a mapping from names.
+        A sequence, named after their classes (and numbered, where a class comes more
+        than once), or a mapping from names of your own.
     problem, horizon, replications, seed, engine, n_jobs, progress
         As for :func:`uli_fast.simulate`; every learner gets the same seed.
     """
@@ -77,7 +81,9 @@ def compare(
     return Comparison(results)
 
 
-def _named(learners: Iterable[ArmLearner] | Mapping[str, ArmLearner]) -> dict[str, ArmLearner]:
+def _named(
+    learners: Iterable[ArmLearner | SetLearner] | Mapping[str, ArmLearner | SetLearner],
+) -> dict[str, ArmLearner | SetLearner]:
     if isinstance(learners, Mapping):
         named = dict(learners)
     else:
@@ -85,16 +91,19 @@ def _named(learners: Iterable[ArmLearner] | Mapping[str, ArmLearner]) -> dict[st
             given = list(learners)
         except TypeError:
             raise ArgumentError("learners", "must be a sequence or a mapping") from None
-        short = [type(x).__name__ for x in given]
-        unique = len(set(short)) == len(short)
-        named = dict(zip(short if unique else [repr(x) for x in given], given, strict=True))
-        if len(named) != len(given):
+        if any(x == y for x, y in combinations(given, 2)):
             raise ArgumentError("learners", "holds the same learner twice")
+        kinds = [type(x).__name__ for x in given]
+        names = [
+            kind if kinds.count(kind) == 1 else f"{kind} {kinds[: i + 1].count(kind)}"
+            for i, kind in enumerate(kinds)
+        ]
+        named = dict(zip(names, given, strict=True))
     if not named:
         raise ArgumentError("learners", "must hold at least one learner")
     for name, learner in named.items():
         if not isinstance(name, str):
             raise ArgumentError("learners", f"names must be strings, got {name!r}")
-        if not isinstance(learner, ArmLearner):
-            raise ArgumentError("learners", f"{name}: is not a learner for arms: {learner!r}")
+        if not isinstance(learner, ArmLearner | SetLearner):
+            raise ArgumentError("learners", f"{name}: is not a learner: {learner!r}")
     return named

@@ -8,7 +8,7 @@ worse than eps (uniform PAC) and bounds the regret (Theorem ULI_implications).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -45,6 +45,8 @@ class ArmsInfo(NamedTuple):
     arm_norm: float = 1.0  # largest norm of an arm
     noise: float = 0.0  # R of the noise of linear rewards, in reward units
     theta_norm: float = 0.0  # of linear rewards, in reward units
+    features: F64 | None = None  # the arms themselves, where they are known
+    linear: bool = True  # False: the means are known not to be linear in the arms
 
     @property
     def bounded(self) -> bool:
@@ -62,11 +64,12 @@ def read_arms(about: Any) -> ArmsInfo:
 
     if isinstance(about, ArmsInfo):
         return about
-    if isinstance(about, tuple) and len(about) == 2 and np.ndim(about) == 1:
+    if isinstance(about, tuple) and len(about) == 2 and not isinstance(about[0], Sequence):
         return ArmsInfo(_check.whole("about", about[0]), d=_check.whole("about", about[1]))
-    if np.ndim(about) == 2:
-        arms = _check.matrix("about", about)
-        return ArmsInfo(len(arms), d=max(1, rank(arms)), arm_norm=_largest_norm(arms))
+    arms = _check.vectors("about", about)
+    if arms.shape[1]:
+        info = ArmsInfo(len(arms), d=max(1, rank(arms)), features=arms)
+        return info._replace(arm_norm=_largest_norm(arms))
     if not isinstance(about, ArmBandit):
         return ArmsInfo(_check.whole("about", about))
     if not about.iid:
@@ -74,7 +77,7 @@ def read_arms(about: Any) -> ArmsInfo:
             "a table's rows need not be independent draws from one law; pass means= to claim it"
         )
     info = ArmsInfo(about.n_arms, about.largest_gap, about.scale, about.subgaussian)
-    info = info._replace(low=about.low, high=about.high)
+    info = info._replace(low=about.low, high=about.high, features=about.features)
     if not about.features.shape[1]:
         return info
     largest = float(np.abs(about.means - about.intercept).max())
@@ -124,6 +127,12 @@ def _pe_linear(t: F64, delta: float, p: Mapping[str, float]) -> F64:
     return np.sqrt(2048.0 * p["d"] * np.maximum(p["R"] ** 2 * log_term, floor) / (3.0 * t))
 
 
+def _pe_spanner(t: F64, delta: float, p: Mapping[str, float]) -> F64:
+    log_term = math.log(4.0) + 3.0 * math.log(p["d"]) + 2.0 * np.log(t + 1.0) - math.log(delta)
+    factor = 32768.0 * p["C"] ** 4 * p["d"] ** 3 / 3.0
+    return max(1.0, p["R"]) * np.sqrt(factor * log_term / t)
+
+
 def _meta_g(t: F64, delta: float, p: Mapping[str, float]) -> F64:
     """Return g(delta / (2 log2(t + 1)^2)) = c d log(10 K / .), d = K for Exp3.P."""
     log_term = math.log(20.0 * p["K"]) - math.log(delta) + 2.0 * np.log(np.log2(t + 1.0))
@@ -150,16 +159,11 @@ _FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
     "SE-MAB": _se_mab,
     "PE-MAB": _pe_mab,
     "PE-linear": _pe_linear,
+    "PE-spanner": _pe_spanner,
     "META-Exp3P": _meta,
     "META-GeometricHedge": _meta,
     "META-GeometricHedge-unbounded": _meta_unbounded,
 }
-
-_META_SOURCES = (
-    Constant("4608", 4608.0, "paper mode: T_m = ceil(576 g_m 2^m), threshold 7"),
-    Constant("945", 945.0, "sharp mode: T_m = ceil(236 g_m 2^m), threshold 3.84"),
-    Constant("log2(t + 1)", 1.0, "phase m(t) <= log2(t + 1), delta_m = delta / (2 m^2)"),
-)
 
 _SOURCES: dict[str, tuple[Constant, ...]] = {
     "SE-MAB": (
@@ -171,26 +175,31 @@ _SOURCES: dict[str, tuple[Constant, ...]] = {
         Constant("1024 R^2 / 3", 1024.0 / 3.0, "Lemma PE_MAB_FULI (256/3 at R = 1/2)"),
         Constant("log2(t + 1)", 1.0, "Lemma PE_MAB_bound4ellt: phase l(t) <= log2(t + 1)"),
     ),
+    "PE-spanner": (
+        Constant("32768 C^4 d^3 / 3", 32768.0 / 3.0, "Theorem ULI_PE_infinite (docs/errata.md)"),
+        Constant("max(1, R)", 1.0, "phases are max(1, R^2) times as long"),
+    ),
     "PE-linear": (
         Constant(
             "2048 / 3", 2048.0 / 3.0, "Lemma PE_linear_FULI with 2048 for 512 (docs/errata.md)"
         ),
         Constant("loglog d + 4", 4.0, "quotas are rounded up: at most 4 d loglog d + 16 arms"),
     ),
-    "META-Exp3P": (
-        Constant("361 K", 361.0, "g of the paper; 176 is proved (docs/errata.md)"),
-        *_META_SOURCES,
-    ),
-    "META-GeometricHedge": (
-        Constant("256 d", 256.0, "g of GeometricHedge.P (docs/errata.md)"),
-        *_META_SOURCES,
-    ),
-    "META-GeometricHedge-unbounded": (
-        Constant("256 d", 256.0, "g of GeometricHedge.P (docs/errata.md)"),
-        Constant("2 (1 + h)", 2.0, "losses divided by a bound that noise keeps to (delta / 2)"),
-        *_META_SOURCES,
-    ),
 }
+
+
+def _meta_sources(formula: str, p: Mapping[str, float]) -> tuple[Constant, ...]:
+    """Return the constants that a bound of the meta-algorithm was made with."""
+    mode = {4608.0: "paper: 576 and 7", 945.0: "sharp: 236 and 3.84"}[p["factor"]]
+    base, least = ("K", "176") if formula == "META-Exp3P" else ("d", "256")
+    found = (
+        Constant("g", p["constant"], f"g = constant {base} log(10 K / delta), proved from {least}"),
+        Constant("factor", p["factor"], f"F = sqrt(factor g / t), mode {mode}"),
+        Constant("log2(t + 1)", 1.0, "phase m(t) <= log2(t + 1), delta_m = delta / (2 m^2)"),
+    )
+    if "sigma" not in p:
+        return found
+    return (*found, Constant("2 (1 + h)", p["sigma"], "noise stays within h with 1 - delta / 2"))
 
 
 @dataclass(frozen=True)
@@ -234,7 +243,10 @@ class Guarantee:
     def constants(self) -> tuple[Constant, ...]:
         """The numbers of the bound and where they come from."""
         if self.function is not None:
-            return (Constant("beta f", math.nan, "the user's claim (Theorem SC); not verified"),)
+            claim = "the user's claim (Theorem SC, or the Condition); not verified"
+            return (Constant("user", math.nan, claim),)
+        if self.formula.startswith("META-"):
+            return _meta_sources(self.formula, self.parameters)
         return _SOURCES[self.formula]
 
     def rounds_until(self, eps: float) -> int:
@@ -305,7 +317,7 @@ class Guarantee:
 
     def _regret_gap_free(self, T: int) -> float:
         worst = self.scale * self.parameters["largest_gap"]
-        if worst == 0.0 or self.parameters["K"] == 1:
+        if worst == 0.0 or self.parameters.get("K") == 1:
             return 0.0
         first = min(T, self.rounds_until(worst))
         total = worst * first

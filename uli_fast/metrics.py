@@ -47,12 +47,13 @@ def worst_ratio(last_play: I64, gaps: F64, guarantee: Guarantee | None) -> F64:
     """Return the largest gap_t / F(t) over all rounds, for each replication."""
     if guarantee is None:
         return np.full(last_play.shape[0], np.nan)
-    result = np.zeros(last_play.shape[0])
-    for a in np.flatnonzero(gaps > 0.0):
-        played = last_play[:, a] > 0
-        ratio = gaps[a] / guarantee.bound(last_play[played, a])
-        result[played] = np.maximum(result[played], ratio)
-    return result
+    each = np.broadcast_to(gaps, last_play.shape)
+    bad = (each > 0.0) & (last_play > 0)
+    ratios = np.zeros(last_play.shape)
+    if bad.any():
+        ratios[bad] = each[bad] / guarantee.bound(last_play[bad])
+    worst: F64 = ratios.max(axis=1, initial=0.0)
+    return worst
 
 
 def ratio_by_round(played_gaps: F64, rounds: F64, guarantee: Guarantee) -> float:
@@ -70,21 +71,26 @@ def ratio_by_round(played_gaps: F64, rounds: F64, guarantee: Guarantee) -> float
 
 def mistakes(final_plays: I64, gaps: F64, eps: float) -> I64:
     """Return N_eps, the number of plays with a gap above eps."""
-    count: I64 = final_plays[:, gaps > eps].sum(axis=1)
+    count: I64 = np.where(gaps > eps, final_plays, 0).sum(axis=1)
     return count
 
 
 def last_mistake(last_play: I64, gaps: F64, eps: float = 0.0) -> I64:
     """Return the last round with a gap above eps, 0 if there is none."""
-    last: I64 = last_play[:, gaps > eps].max(axis=1, initial=0)
+    last: I64 = np.where(gaps > eps, last_play, 0).max(axis=1, initial=0)
     return last
 
 
 def gap_from(last_play: I64, gaps: F64, rounds: I64) -> F64:
     """Return the largest gap played at or after each of the rounds, (M, P)."""
     still = last_play[:, None, :] >= rounds[None, :, None]
-    ahead: F64 = np.where(still, gaps, 0.0).max(axis=2)
+    ahead: F64 = np.where(still, _each(gaps), 0.0).max(axis=2, initial=0.0)
     return ahead
+
+
+def _each(gaps: F64) -> F64:
+    """Return gaps with room for the recorded rounds, where they differ by replication."""
+    return gaps if gaps.ndim == 1 else gaps[:, None, :]
 
 
 def coverage(holds: B1, delta: float) -> Coverage:
@@ -126,4 +132,41 @@ def fixed_phases(eliminated_at: I64, lengths: I64, horizon: int) -> list[Phase]:
         first = last + 1
         if first > horizon:
             break
+    return result
+
+
+class SetPhase(NamedTuple):
+    """One phase of one replication on an arm set."""
+
+    number: int
+    first_round: int
+    last_round: int
+    arms: F64  # (k, d) played, in order
+    gaps: F64  # (k,)
+    plays: I64  # (k,)
+    oracle_calls: int
+    swaps: int
+    seconds: float
+
+
+def block_regret(first: I64, last: I64, gaps: F64, rounds: I64) -> F64:
+    """Return the pseudo-regret at each round of blocks that play one arm each, (P,)."""
+    played = np.minimum(rounds[:, None], last) - first + 1
+    regret: F64 = (np.maximum(played, 0) * gaps).sum(axis=1)
+    return regret
+
+
+def set_phases(
+    number: I64, first: I64, last: I64, gaps: F64, arms: F64, work: F64
+) -> list[SetPhase]:
+    """Collect the blocks of one replication into phases."""
+    result: list[SetPhase] = []
+    for m in sorted(set(number[number > 0].tolist())):
+        of = number == m
+        calls, swaps, seconds = work[m - 1].tolist()
+        plays = last[of] - first[of] + 1
+        begin, end = int(first[of].min()), int(last[of].max())
+        result.append(
+            SetPhase(m, begin, end, arms[of], gaps[of], plays, int(calls), int(swaps), seconds)
+        )
     return result

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,13 @@ def play(
     learner: ArmLearner,
     reward_fn: Callable[[Any], float],
     horizon: int,
-    arms: int | Sequence[str],
+    arms: Any,
     seed: int | None = None,
     *,
     low: float = 0.0,
     high: float = 1.0,
     means: Any = None,
+    intercept: float | None = None,
     rounds: Iterable[int] | None = None,
     progress: bool | Callable[[float], None] | None = None,
 ) -> Runs:
@@ -40,13 +41,15 @@ def play(
     horizon
         Number of rounds.
     arms
-        Number of arms, or their names.
+        Number of arms, their names, or, for learners on linear arms, a (K, d) array.
     seed
         For learners that draw random numbers.
     low, high
         The range of the rewards; ``-inf, inf`` if unbounded.
     means
         The arms' true means, if known: they give gaps, regret and the ULI check.
+    intercept
+        For learners on linear arms: the expected reward where <a, theta> = 0.
     rounds
         Rounds at which counts are recorded; by default about 100 log-spaced ones.
     progress
@@ -58,7 +61,10 @@ def play(
         raise ArgumentError("reward_fn", f"must be callable, got {reward_fn!r}")
     T = _check.horizon("horizon", horizon)
     recorded = _check.recorded_rounds("rounds", rounds, T)
-    player = learner.start(arms, seed=seed, horizon=horizon, low=low, high=high)
+    more: dict[str, Any] = {} if intercept is None else {"intercept": intercept}
+    if more and "intercept" not in signature(learner.start).parameters:
+        raise ArgumentError("intercept", f"{type(learner).__name__} takes none")
+    player = learner.start(arms, seed=seed, horizon=horizon, low=low, high=high, **more)
     K = len(player.labels)
     gaps = None
     if means is not None:
@@ -67,8 +73,8 @@ def play(
         _check.within("means", truth, player.low, player.high)
         gaps = truth.max() - truth
     info = player.arms_info()
-    if gaps is not None and math.isinf(info.largest_gap):
-        info = info._replace(largest_gap=float(gaps.max()))
+    if gaps is not None:
+        info = player.informed(info, truth)
     guarantee = learner.guarantee_if_any(info)
     # A user's f is followed round by round; proved ones decrease and need last plays only.
     follow_f = guarantee is not None and not guarantee.proved and gaps is not None
@@ -108,6 +114,7 @@ def play(
         eliminated_at=player._state.eliminated[None].copy(),
         recorded_regret=None if gaps is None else metrics.regret(plays, gaps),
         guarantee=guarantee,
+        baseline=learner.baseline,
         ratios=np.array([worst]) if follow_f else None,
         delta=learner.delta,
         quotas=_as_array(learner.quotas(K, T)),

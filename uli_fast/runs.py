@@ -45,15 +45,23 @@ class Runs:
     gaps: F64 | None  # (K,) None where the truth is unknown
     rounds: I64  # (P,)
     plays: I64 | None  # (M, P, K) counts up to and including each recorded round
-    final_plays: I64  # (M, K) counts at the horizon
-    last_play: I64  # (M, K) last round each arm was played, 0 if never
-    eliminated_at: I64  # (M, K) the round whose reward removed the arm, 0 if never
+    final_plays: I64 | None  # (M, K) counts at the horizon
+    last_play: I64 | None  # (M, K) last round each arm was played, 0 if never
+    eliminated_at: I64 | None  # (M, K) the round whose reward removed the arm, 0 if never
     recorded_regret: F64 | None = None  # (M, P)
     guarantee: Guarantee | None = None
+    baseline: bool = False  # a rival without a promise, held against the bounds of others
     event_held: B1 | None = None  # (M,) all confidence intervals held where looked at
     ratios: F64 | None = None  # (M,) worst ratio where F was followed round by round
     quotas: I64 | None = None  # plays per arm in phase 1, 2, ...
     phase_lengths: I64 | None = None  # rounds of phase 1, 2, ..., where they are fixed
+    # On arm sets: blocks of rounds in which one arm is played, filled up with zeros.
+    block_phase: I64 | None = None  # (M, B)
+    block_first: I64 | None = None  # (M, B)
+    block_last: I64 | None = None  # (M, B)
+    block_gaps: F64 | None = None  # (M, B)
+    block_arms: F64 | None = None  # (M, B, d)
+    phase_work: F64 | None = None  # (M, phases, 3) oracle calls, swaps, seconds
     delta: float = math.nan  # of the learner
     tv_bound: float = 0.0  # distance of the joint law of the runs from the exact one
     elapsed: float = 0.0  # seconds
@@ -61,7 +69,7 @@ class Runs:
     @property
     def replications(self) -> int:
         """Number of replications M."""
-        return int(self.last_play.shape[0])
+        return int(self._decisions()[0].shape[0])
 
     @property
     def regret(self) -> F64:
@@ -75,7 +83,8 @@ class Runs:
         """The largest gap_t / F(delta, t) over every round t, (M,); NaN without F."""
         if self.ratios is not None:
             return self.ratios
-        return metrics.worst_ratio(self.last_play, self._known_gaps(), self.guarantee)
+        last, _ = self._decisions()
+        return metrics.worst_ratio(last, self._known_gaps(), self.guarantee)
 
     @property
     def holds(self) -> B1:
@@ -88,24 +97,41 @@ class Runs:
 
     def worst_ratio_against(self, guarantee: Guarantee) -> F64:
         """Return the largest gap_t / F(t) over every round t against a decreasing bound."""
-        return metrics.worst_ratio(self.last_play, self._known_gaps(), guarantee)
+        return metrics.worst_ratio(self._decisions()[0], self._known_gaps(), guarantee)
 
     def mistakes(self, eps: float) -> I64:
         """Return N_eps, the number of plays with a gap above eps, (M,)."""
         eps = _check.number("eps", eps)
-        return metrics.mistakes(self.final_plays, self._known_gaps(), eps)
+        return metrics.mistakes(self._decisions()[1], self._known_gaps(), eps)
 
     def last_mistake(self, eps: float = 0.0) -> I64:
         """Return the last round with a gap above eps, 0 if none, (M,)."""
-        return metrics.last_mistake(self.last_play, self._known_gaps(), _check.number("eps", eps))
+        eps = _check.number("eps", eps)
+        return metrics.last_mistake(self._decisions()[0], self._known_gaps(), eps)
+
+    def gap_from(self, rounds: I64) -> F64:
+        """Return the largest gap played at or after each of the rounds, (M, P)."""
+        return metrics.gap_from(self._decisions()[0], self._known_gaps(), rounds)
+
+    def final_regret(self) -> F64:
+        """Return the pseudo-regret at the horizon, (M,)."""
+        total: F64 = (self._decisions()[1] * self._known_gaps()).sum(axis=1)
+        return total
 
     def coverage(self) -> metrics.Coverage:
         """Count the replications that broke the guarantee, against delta."""
         return metrics.coverage(self.holds, self.delta)
 
     @property
-    def phases(self) -> list[list[metrics.Phase]] | None:
+    def phases(self) -> list[list[metrics.Phase]] | list[list[metrics.SetPhase]] | None:
         """Phase by phase for each replication, where the learner has phases."""
+        if self.block_phase is not None:
+            blocks = (self.block_first, self.block_last, self.block_gaps, self.block_arms)
+            assert self.phase_work is not None
+            each = zip(self.block_phase, *blocks, self.phase_work, strict=True)  # type: ignore[arg-type]
+            return [metrics.set_phases(*one) for one in each]
+        if self.eliminated_at is None:
+            return None
         if self.quotas is not None:
             return [metrics.phases(row, self.quotas, self.horizon) for row in self.eliminated_at]
         if self.phase_lengths is None:
@@ -131,7 +157,20 @@ class Runs:
 
         return runs_frame(self)
 
+    def _decisions(self) -> tuple[I64, I64]:
+        """Return the last round and the plays of each decision, arms or blocks, (M, D)."""
+        if self.block_last is not None:
+            assert self.block_first is not None
+            return self.block_last, np.where(
+                self.block_last > 0, self.block_last - self.block_first + 1, 0
+            )
+        assert self.last_play is not None
+        assert self.final_plays is not None
+        return self.last_play, self.final_plays
+
     def _known_gaps(self) -> F64:
+        if self.block_gaps is not None:
+            return self.block_gaps
         if self.gaps is None:
             raise UliError("the arms' means are unknown, so there are no gaps; pass means=")
         return self.gaps
@@ -198,7 +237,7 @@ class Runs:
                 raise RunsFileError(f"{source} has schema {manifest['schema']}, not {SCHEMA}")
             values = {name: _read(source, name, e) for name, e in manifest["arrays"].items()}
             for f in fields(cls):
-                if f.name not in values:
+                if f.name not in values and f.name in manifest:
                     values[f.name] = manifest[f.name]
             values["names"] = tuple(values["names"])
             if values["guarantee"] is not None:

@@ -5,23 +5,28 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from uli_fast import _check, metrics
 from uli_fast._progress import Progress, follow
+from uli_fast._set_batch import SetBatch
 from uli_fast._typing import F64, I64, U64
 from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner, ArmRun
+from uli_fast.learners._sets import SetLearner
 from uli_fast.problems.arms import ArmBandit
+from uli_fast.problems.linear import LinearBandit
 from uli_fast.runs import Runs
 
 if TYPE_CHECKING:
     from uli_fast.kernels._arms import Record
+
+Task = TypeVar("Task")
 
 # Counts at the recorded rounds are kept up to this size, unless asked for.
 LARGEST_PLAYS = 256 * 2**20
@@ -31,8 +36,9 @@ FIRST_BUDGET = 1 << 19
 LARGEST_BUDGET = 1 << 40
 # A chunk of a kernel takes between these many seconds once the budget has settled.
 SHORT_CHUNK, LONG_CHUNK = 0.25, 1.0
-# Replications that are played in lockstep are shared among threads in multiples of this.
-LANES = 16
+# Replications that are played in lockstep are dealt to threads in up to so many blocks of
+# lanes: what is left of them in later phases fills whole blocks again.
+BLOCKS = 4
 
 
 def generator(seed: int, replication: int) -> np.random.Generator:
@@ -48,8 +54,8 @@ def generator_words(seed: int, replication: int) -> U64:
 
 
 def simulate(
-    learner: ArmLearner,
-    problem: ArmBandit,
+    learner: ArmLearner | SetLearner,
+    problem: ArmBandit | LinearBandit,
     horizon: int,
     replications: int = 1,
     seed: int | None = None,
@@ -87,15 +93,16 @@ def simulate(
         Whether to keep the counts at the recorded rounds; None keeps them up to
         256 MB.
     """
-    if not isinstance(learner, ArmLearner):
-        raise ArgumentError("learner", f"is not a learner for arms: {learner!r}")
-    if not isinstance(problem, ArmBandit):
-        raise ArgumentError("problem", f"is not a bandit with finitely many arms: {problem!r}")
+    _check_pair(learner, problem)
     T = _check.horizon("horizon", horizon)
     M = _check.whole("replications", replications)
     entropy = _check.seed("seed", seed)
     recorded = _check.recorded_rounds("rounds", rounds, T)
     threads = min(_check.jobs("n_jobs", n_jobs), M)
+    if isinstance(learner, SetLearner):
+        chosen = _check.engine(engine, learner.engines_for(problem), _why_not(learner, problem))
+        return _simulate_set(learner, problem, (T, M, entropy, threads), chosen, recorded, progress)
+    assert isinstance(problem, ArmBandit)
     problem.check_horizon(T)
     learner.check(problem, T)
     chosen = _check.engine(engine, learner.engines_for(problem), _why_not(learner, problem))
@@ -116,6 +123,9 @@ def simulate(
     with follow(progress, M) as bar:
         batch.play_all(threads, bar)
     out = batch.out
+    if guarantee is not None and not guarantee.proved and np.isnan(out.ratios).all():
+        # A user's bound is not saved with the runs; what it says of them is.
+        out.ratios[:] = metrics.worst_ratio(out.last_play, problem.gaps, guarantee)
     quotas = learner.quotas(problem.n_arms, T)
     lengths = learner.phase_lengths(problem.features, T)
     return Runs(
@@ -133,6 +143,7 @@ def simulate(
         eliminated_at=out.eliminated_at,
         recorded_regret=out.regret,
         guarantee=guarantee,
+        baseline=learner.baseline,
         event_held=~out.broken if learner.has_event else None,
         ratios=None if np.isnan(out.ratios).all() else out.ratios,
         quotas=None if quotas is None else np.array(quotas, np.int64),
@@ -143,7 +154,68 @@ def simulate(
     )
 
 
-def _why_not(learner: ArmLearner, problem: ArmBandit) -> str:
+def _check_pair(learner: Any, problem: Any) -> None:
+    """Refuse what cannot be played, and what cannot be played on."""
+    if isinstance(learner, SetLearner):
+        if not isinstance(problem, LinearBandit):
+            raise ArgumentError("problem", f"is not a LinearBandit: {problem!r}")
+        return
+    if not isinstance(learner, ArmLearner):
+        raise ArgumentError("learner", f"is not a learner: {learner!r}")
+    if not isinstance(problem, ArmBandit):
+        raise ArgumentError("problem", f"is not a bandit with finitely many arms: {problem!r}")
+
+
+def _simulate_set(
+    learner: SetLearner,
+    problem: Any,
+    size: tuple[int, int, int, int],
+    engine: str,
+    recorded: I64,
+    progress: bool | Callable[[float], None] | None,
+) -> Runs:
+    """Play a learner on an arm set; size is horizon, replications, seed, threads."""
+    T, M, seed, threads = size
+    guarantee = learner.guarantee_if_any(problem)
+    batch = SetBatch(learner, problem, T, engine, M)
+    began = time.perf_counter()
+    with follow(progress, M) as bar:
+
+        def play(r: int, stop: threading.Event) -> None:
+            batch.play(r, lambda i: generator(seed, i), stop, bar)
+
+        share(list(range(M)), threads, play)
+    return batch.runs(recorded, seed, guarantee, began)
+
+
+def share(
+    tasks: Sequence[Task], threads: int, play: Callable[[Task, threading.Event], None]
+) -> None:
+    """Play tasks on threads; Ctrl-C and errors stop the others after their current chunk."""
+    queue, lock, stop = iter(tasks), threading.Lock(), threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            with lock:
+                task = next(queue, None)
+            if task is None:
+                return
+            play(task, stop)
+
+    if threads == 1:
+        work()
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        futures: list[Future[None]] = [pool.submit(work) for _ in range(threads)]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            stop.set()
+        for future in futures:
+            future.result()
+
+
+def _why_not(learner: ArmLearner | SetLearner, problem: Any) -> str:
     if "skip" not in learner.engines:
         return f"{type(learner).__name__} is played round by round only"
     return f"{type(problem).__name__} has no law for the sum of many rewards"
@@ -190,34 +262,19 @@ class _Batch:
 
     def play_all(self, threads: int, bar: Progress) -> None:
         """Play every replication; Ctrl-C stops after the current chunks."""
-        queue = iter(self._groups(threads))
-        lock, stop = threading.Lock(), threading.Event()
+        budgets = threading.local()
 
-        def work() -> None:
-            budget = max(1, FIRST_BUDGET // self.problem.n_arms)
-            while not stop.is_set():
-                with lock:
-                    group = next(queue, None)
-                if group is None:
-                    return
-                budget = self._play_group(group, budget, stop, bar)
+        def play(group: range, stop: threading.Event) -> None:
+            first = max(1, FIRST_BUDGET // self.problem.n_arms)
+            budget = getattr(budgets, "last", first)
+            budgets.last = self._play_group(group, budget, stop, bar)
 
-        if threads == 1:
-            work()
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            futures: list[Future[None]] = [pool.submit(work) for _ in range(threads)]
-            try:
-                wait(futures, return_when=FIRST_EXCEPTION)
-            finally:
-                stop.set()
-            for future in futures:
-                future.result()
+        share(self._groups(threads), threads, play)
 
     def _groups(self, threads: int) -> list[range]:
         """Cut the replications into groups that are played together."""
-        M, most = self.out.tv.size, self.learner.lanes_for(self.problem)
-        size = min(most, LANES * math.ceil(M / LANES / threads)) if most > 1 else 1
+        M, lanes = self.out.tv.size, self.learner.lanes_for(self.problem)
+        size = lanes * min(BLOCKS, math.ceil(M / lanes / threads)) if lanes > 1 else 1
         return [range(r, min(r + size, M)) for r in range(0, M, size)]
 
     def _begin(self, group: range, records: list[Record]) -> list[ArmRun]:

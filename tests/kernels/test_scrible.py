@@ -85,8 +85,9 @@ def test_hull_equals_naive(arms):
     assert np.flatnonzero(hull.is_vertex).tolist() == P.vertices
     assert len(hull.offsets) == P.F
     np.testing.assert_allclose(hull.centre, P.w1, atol=1e-7)
-    assert (hull.slack >= 0).all() and (hull.centre_slack > 0).all()
-    np.testing.assert_array_equal(hull.incidence.T, hull.slack == 0)
+    slack = hull.slack[hull.is_vertex]
+    assert (slack >= 0).all() and (hull.centre_slack > 0).all()
+    np.testing.assert_array_equal(hull.incidence.T[hull.is_vertex], slack == 0)
 
 
 @pytest.mark.parametrize("name", FACETS)
@@ -153,19 +154,48 @@ def test_the_point_is_inside_and_the_mean_of_few_vertices(arms):
         assert not lam[~hull.is_vertex].any()
 
 
+def assert_decomposes(hull, rng, atol, points=50):
+    """Try means of few vertices: points of faces and of the interior."""
+    vertices, d = np.flatnonzero(hull.is_vertex), hull.x.shape[1]
+    state = new_scrible(hull, len(hull.x), 100, DELTA, 0.5)
+    for _ in range(points):
+        few = rng.permutation(vertices)[: rng.integers(1, d + 3)]
+        x = rng.dirichlet(np.full(len(few), 0.5)) @ hull.x[few]
+        kernel.decompose(hull, x, state.lam, state.work)
+        np.testing.assert_allclose(state.lam @ hull.x, x, rtol=0, atol=atol)
+        assert (state.lam >= 0).all() and (state.lam > 0).sum() <= d + 1
+
+
 @pytest.mark.parametrize("d", [1, 2, 3, 4])
 def test_any_point_of_the_hull_decomposes(d):
     rng = np.random.default_rng(d)
     for K in (d + 1, 2 * d + 2, 40):
-        hull = hull_of(
-            rng.integers(-2, 3, size=(K, d)) + np.vstack([np.eye(d), np.zeros((K - d, d))])
-        )
-        state = new_scrible(hull, K, 100, DELTA, 0.5)
-        for _ in range(50):  # faces too
-            x = rng.dirichlet(np.full(min(K, 5), 0.3)) @ hull.x[rng.permutation(K)[:5]]
-            kernel.decompose(hull, x, state.lam, state.work)
-            np.testing.assert_allclose(state.lam @ hull.x, x, atol=1e-12)
-            assert (state.lam >= 0).all() and (state.lam > 0).sum() <= d + 1
+        corner = np.eye(K, d)  # so that no two dimensions are equal
+        assert_decomposes(hull_of(rng.integers(-2, 3, (K, d)) + 0.1 * corner), rng, 1e-12)
+
+
+@pytest.mark.parametrize("noise", 10.0 ** np.arange(-16, -3))
+def test_nearly_coplanar_and_nearly_equal_arms_are_told_apart_or_refused(noise):
+    rng = np.random.default_rng(7)
+    refused = 0
+    for _ in range(20):
+        d = rng.integers(2, 5)
+        arms = rng.integers(0, 2, (4 * d, d)) + noise * rng.normal(size=(4 * d, d))
+        try:
+            hull = hull_of(arms)
+        except ArgumentError:
+            refused += 1
+        else:
+            assert_decomposes(hull, rng, 1e-4, points=10)
+    assert refused <= 1
+
+
+def test_single_precision_does_not_split_the_facets_of_a_grid():
+    grid = np.array(list(itertools.product(range(4), repeat=3))) / 3
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    hull = hull_of((grid @ turn).astype(np.float32).astype(float))
+    assert len(hull.offsets) == 6
+    assert hull.is_vertex.sum() == 8
 
 
 @EACH
@@ -251,10 +281,8 @@ def play(hull, state, means, rng, rounds, plays):
     return decreases
 
 
-@pytest.mark.parametrize(
-    "arms, T, last", [(SQUARE, 100_000, 0.9), (CUBE, 400_000, 0.9)], ids=["square", "cube"]
-)
-def test_the_best_arm_s_share_grows_with_the_learning_rate_nearly_constant(arms, T, last):
+@pytest.mark.parametrize("arms, T", [(SQUARE, 100_000), (CUBE, 400_000)], ids=["square", "cube"])
+def test_the_best_arm_s_share_grows_while_eta_hardly_does(arms, T):
     hull = hull_of(arms)
     state = new_scrible(hull, len(arms), T, DELTA, 0.5)
     eta = state.eta[0]
@@ -262,10 +290,8 @@ def test_the_best_arm_s_share_grows_with_the_learning_rate_nearly_constant(arms,
     plays = np.zeros((10, len(arms)))
     assert play(hull, state, arms @ theta, np.random.default_rng(0), T, plays) == 0
     share = 10 * plays[:, 0] / T
-    print(share, state.eta / eta)
-    assert share[0] < 0.6 and share[-1] > last
+    assert share[0] < 0.6 and share[-1] > 0.9
     assert (np.diff(share) > -0.02).all()
     assert eta < state.eta[0] <= 1.1 * eta
     assert state.clock[CLIPS] == 0
-    best = state.estimate - state.estimate.min()
-    assert best[0] == 0
+    assert state.estimate.argmin() == 0

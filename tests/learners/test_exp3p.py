@@ -50,25 +50,61 @@ def test_lanes_follow_the_naive_reference(K, replications, tuned_to):
         assert w - w[0] == pytest.approx(np.array(log_w) - log_w[0], abs=1e-10)
 
 
-def test_a_lane_does_not_depend_on_its_company():
-    problem = uli.BernoulliBandit([0.5, 0.45, 0.3])
-    whole = uli.simulate(uli.Exp3P(), problem, 30_000, 40, seed=3)
+# A horizon for which weights grow by the polynomial, sixteen lanes at a time or singly.
+LONG = 500_000
+
+
+@pytest.mark.parametrize("means", [[0.5, 0.45, 0.3], [0.7, 0.2], [0.5] * 10])
+def test_a_lane_does_not_depend_on_its_company(means):
+    problem = uli.BernoulliBandit(means)
+    assert isinstance(
+        kernel.shape_of(40, uli.Exp3P().rates(len(means), LONG, 0.05)[1]), kernel.Wide
+    )
+    whole = uli.simulate(uli.Exp3P(), problem, LONG, 40, seed=3)
     for replications, n_jobs in ((1, 1), (2, 1), (3, 2), (16, 1), (17, 2), (39, 2)):
-        part = uli.simulate(uli.Exp3P(), problem, 30_000, replications, seed=3, n_jobs=n_jobs)
+        part = uli.simulate(uli.Exp3P(), problem, LONG, replications, seed=3, n_jobs=n_jobs)
         assert (part.plays == whole.plays[:replications]).all()
         assert (part.last_play == whole.last_play[:replications]).all()
 
 
+@pytest.mark.parametrize("tuned_to", [500, 10**6])
+def test_members_with_different_arms_share_a_block(tuned_to):
+    """After an elimination lanes of one block play different arms: each has its own q, n, last."""
+    means = np.array([0.9, 0.2, 0.6, 0.4])
+    left = [(0, 1), (1, 2), (0, 3), (2, 3), (1, 3)] * 4 + [(0, 1, 2), (1, 2, 3)] * 3 + [(2,)]
+    team = team_of(means, 6, len(left))
+    for member, arms in zip(team.members, left, strict=True):
+        member.active[:] = False
+        member.active[list(arms)] = True
+        member.n[:] = [5, 6, 7, 8]
+        member.last[:] = [1, 2, 3, 4]
+        member.clock[0] = 26
+    team.begin(Phase(tuned_to, 0.05, math.inf, 1.0))
+    wide = [block.shape for block in team.blocks if isinstance(block.shape, kernel.Wide)]
+    assert bool(wide) == (tuned_to > 500)
+    team.play(400)
+    for r, arms in enumerate(left[:-1]):
+        draw = naive.bernoulli_draw(generator_words(6, r), 1.0 - means)
+        played, estimates, _ = naive.phase(list(arms), tuned_to, 0.05, draw, 400)
+        counts = np.array([5, 6, 7, 8]) + counts_at(played, 4, [400])[0]
+        assert team.members[r].n.tolist() == counts.tolist()
+        for a in arms:
+            where = [t for t, arm in enumerate(played, start=27) if arm == a]
+            assert team.members[r].last[a] == (where[-1] if where else a + 1)
+        assert team.estimates(r) == pytest.approx(estimates, rel=1e-9)
+    assert team.members[-1].n.tolist() == [5, 6, 7, 8]
+
+
 def test_a_path_does_not_depend_on_chunks_or_recorded_rounds(monkeypatch):
     problem = uli.BernoulliBandit([0.5, 0.45, 0.3])
-    one = uli.simulate(uli.Exp3P(), problem, 20_000, 5, seed=4)
-    other = uli.simulate(uli.Exp3P(), problem, 20_000, 5, seed=4, rounds=[7, 20_000])
+    one = uli.simulate(uli.Exp3P(), problem, LONG, 5, seed=4)
+    other = uli.simulate(uli.Exp3P(), problem, LONG, 5, seed=4, rounds=[7, 20_000])
     assert (one.final_plays == other.final_plays).all()
     assert (one.last_play == other.last_play).all()
     module = sys.modules["uli_fast.simulate"]
     monkeypatch.setattr(module, "FIRST_BUDGET", 1000)
     monkeypatch.setattr(module, "SHORT_CHUNK", 0.0)
-    assert_same_runs(one, uli.simulate(uli.Exp3P(), problem, 20_000, 5, seed=4))
+    assert_same_runs(one, uli.simulate(uli.Exp3P(), problem, LONG, 5, seed=4))
 
 
 PROBLEMS = {
@@ -112,10 +148,10 @@ def test_rounds_equal_naive_on_the_same_draws(name, replication):
 
 
 def test_lanes_and_the_reference_agree_in_distribution():
-    """A reference vectorised over seeds, with its own draws."""
+    """A reference vectorised over seeds, with its own draws; both tuned to LONG."""
     K, T, delta, seeds = 3, 20_000, 0.1, 400
     means = np.array([0.6, 0.5, 0.45])
-    gamma = math.sqrt(K * math.log(10 * K / delta) / T)
+    gamma = math.sqrt(K * math.log(10 * K / delta) / LONG)
     eta = beta = gamma / K
     rng = np.random.default_rng(8)
     log_w, n = np.zeros((seeds, K)), np.zeros((seeds, K))
@@ -132,7 +168,8 @@ def test_lanes_and_the_reference_agree_in_distribution():
         log_w -= eta * (l_hat - 2 * beta / p)
         n[row, arm] += 1
     team = team_of(means, 9, seeds)
-    team.begin(Phase(T, delta, math.inf, 1.0))
+    team.begin(Phase(LONG, delta, math.inf, 1.0))
+    assert isinstance(team.blocks[0].shape, kernel.Wide)
     team.play(T)
     for a in range(K):
         ours = [member.n[a] for member in team.members]
@@ -142,12 +179,12 @@ def test_lanes_and_the_reference_agree_in_distribution():
 
 
 def test_lanes_and_rounds_agree_in_distribution_over_long_runs():
-    means, T = [0.6, 0.5, 0.55, 0.4], 100_000
-    lanes = uli.simulate(uli.Exp3P(), uli.BernoulliBandit(means), T, 300, seed=10)
+    means, T, seeds = [0.6, 0.5, 0.55, 0.4], LONG, 200
+    lanes = uli.simulate(uli.Exp3P(), uli.BernoulliBandit(means), T, seeds, seed=10)
     solo = uli.Exp3P()
     counts = []
     problem = uli.BernoulliBandit(means)
-    for r in range(300):
+    for r in range(seeds):
         state = empty_state(4, np.int64)
         phase = solo.start_phase(np.zeros((4, 0)), T, 0.05)
         law = problem.law(generator(11, r), "rounds")
@@ -196,7 +233,7 @@ def test_estimates_are_unbiased_by_enumeration():
 
 
 def condition_ratio(n, estimates, losses, T, delta):
-    """Return max_a [regret_a + 2 |dev_a|] / sqrt(K T log(10 K / delta)), losses fixed."""
+    """Return max_a [regret_a + 2 |dev_a|] / sqrt(K T log(10 K / delta)), by expected losses."""
     K = len(losses)
     regret = n @ losses - T * losses
     deviation = np.abs(estimates - T * losses)

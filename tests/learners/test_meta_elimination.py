@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.coupling import assert_equals_naive
+from tests.coupling import assert_equals_naive, assert_same_runs
 from tests.naive import exp3p, geometric_hedge, meta_elimination
 from uli_fast import designs
 from uli_fast.learners.geometric_hedge import RHO
@@ -190,6 +190,14 @@ def test_how_long_until_every_decision_is_good(learner, about, eps, rounds):
     assert learner.guarantee(about).rounds_until(eps) == pytest.approx(rounds, rel=0.02)
 
 
+def test_the_constants_are_those_in_use():
+    sharp = uli.MetaElimination(uli.Exp3P(constant=200), mode="sharp").guarantee(3)
+    assert {c.name: c.value for c in sharp.constants}["g"] == 200
+    assert {c.name: c.value for c in sharp.constants}["factor"] == 945
+    scaled = uli.MetaElimination(uli.GeometricHedge(), sigma=0.5).guarantee((3, 2))
+    assert any("noise" in c.source for c in scaled.constants)
+
+
 def test_the_bound_is_the_papers():
     t, delta, K = 10**9, 0.05, 3
     g = 361 * K * math.log(10 * K * 2 * math.log2(t + 1) ** 2 / delta)
@@ -243,18 +251,117 @@ def test_unbounded_noise_needs_its_scale():
         uli.simulate(scaled, bounded, 100)
 
 
+class Recorder:
+    """A base for linear arms that plays them in turn and keeps the losses it is fed."""
+
+    losses = "linear"
+
+    def __init__(self):
+        self.fed = []
+
+    def g(self, arms, delta):
+        return 0.001 * math.log(10 * len(arms) / delta)
+
+    def start_phase(self, arms, rounds, delta):
+        self.fed.append([])
+        phase = UniformPhase(len(arms))
+        phase.update = lambda arm, loss: self.fed[-1].append((arm, loss))
+        return phase
+
+
 @pytest.mark.filterwarnings(SMALL)
-def test_scaled_losses_reach_the_base():
-    """With losses divided by B_m the estimates shrink by B_m, and so does every gap in them."""
+@pytest.mark.parametrize("live", [False, True])
+def test_losses_of_unbounded_rewards_are_divided_by_the_phases_bound(live):
+    arms, theta, sigma = np.eye(2), np.array([0.9, -0.9]), 0.5
+    base = Recorder()
+    learner = uli.MetaElimination(base, 0.1, sigma=sigma)
+    if live:
+        player = learner.start(arms, seed=1, low=-math.inf, high=math.inf)
+        for _ in range(30):
+            decision = player.ask()
+            player.tell(decision.id, theta[decision.arm])
+    else:
+        problem = uli.LinearBandit(theta, arms, sigma=1e-9)
+        uli.simulate(learner, problem, 30, seed=1)
+    assert len(base.fed) > 2
+    for m, fed in enumerate(base.fed, start=1):
+        B = learner.schedule(arms, None)(m).scale
+        assert B > 2.0
+        for arm, loss in fed:
+            assert loss == pytest.approx(-theta[arm] / B, abs=1e-8)
+
+
+def test_bounds_come_back_in_reward_units():
+    arms = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
+    learner = uli.MetaElimination(uli.GeometricHedge(), 0.1)
+    unit = learner.guarantee((3, 2)).bound(1000)
+    half = math.sqrt(3) * 0.5
+    uniform = uli.LinearBandit([0.5, 0.1], arms, sigma=0.5, noise="uniform")
+    assert learner.guarantee(uniform).bound(1000) == pytest.approx(2 * (1 + half) * unit)
+    bernoulli = uli.LinearBandit([0.5, 0.1], arms, noise="bernoulli")
+    assert learner.guarantee(bernoulli).bound(1000) == pytest.approx(unit)
+    # Rewards in [0, 3] with 0 where <a, theta> = 0: B = 3; with 10 there, B = 10.
+    for intercept, B in ((0.0, 3.0), (10.0, 10.0)):
+        player = learner.start(arms, seed=1, low=0.0, high=3.0, intercept=intercept)
+        assert player.certificate().envelope == pytest.approx(
+            B * learner.guarantee((3, 2)).bound(1)
+        )
+
+
+def test_the_scale_of_bounded_noise_is_not_taken_for_that_of_unbounded_noise():
     arms = np.eye(2)
-    problem = uli.LinearBandit([0.9, -0.9], arms, sigma=0.1)
-    fast = uli.MetaElimination(uli.GeometricHedge(constant=0.05), 0.1)
-    scaled = uli.MetaElimination(uli.GeometricHedge(constant=0.05), 0.1, sigma=0.1)
-    T = 10**5
-    first = uli.simulate(fast, problem, T, 4, seed=2).eliminated_at[:, 1]
-    later = uli.simulate(scaled, problem, T, 4, seed=2).eliminated_at[:, 1]
-    assert (first > 0).all()
-    assert ((later == 0) | (later > first)).all()
+    wide = uli.LinearBandit([0.5, 0.1], arms, sigma=5.0, noise="uniform")
+    with pytest.raises(uli.errors.NoGuaranteeError, match="bounded"):
+        uli.MetaElimination(uli.GeometricHedge(), 0.1, sigma=0.5).guarantee(wide)
+    assert uli.MetaElimination(uli.GeometricHedge(), 0.1, sigma=0.5).guarantee((2, 2)).proved
+
+
+class Slower(uli.Exp3P):
+    """Another algorithm than Exp3.P, though derived from it."""
+
+    def start_phase(self, arms, rounds, delta):
+        return UniformPhase(len(arms))
+
+
+@pytest.mark.filterwarnings(SMALL)
+def test_a_class_derived_from_a_base_is_another_algorithm():
+    learner = uli.MetaElimination(Slower(), 0.1)
+    assert not learner.guarantee(3).proved
+    runs = uli.simulate(learner, uli.BernoulliBandit([0.1, 0.9]), 4000, 1, seed=1)
+    assert abs(runs.final_plays[0, 0] - 2000) < 300
+
+
+@pytest.mark.filterwarnings(SMALL)
+def test_regrouped_lanes_do_not_depend_on_their_company():
+    """Phases of 10^5 rounds and more, in which members come to keep different arms."""
+    learner = uli.MetaElimination(uli.Exp3P(constant=17), 0.05, mode="sharp")
+    problem = uli.BernoulliBandit([0.6, 0.42, 0.424, 0.428])
+    whole = uli.simulate(learner, problem, 1_500_000, 24, seed=5, rounds=[10**5, 10**6, 1_500_000])
+    first = whole.eliminated_at == whole.eliminated_at[whole.eliminated_at > 0].min()
+    assert len({tuple(row) for row in first.tolist()}) > 2
+    for replications, n_jobs in ((1, 1), (2, 1), (7, 2), (20, 2)):
+        part = uli.simulate(
+            learner,
+            problem,
+            1_500_000,
+            replications,
+            seed=5,
+            n_jobs=n_jobs,
+            rounds=[10**5, 10**6, 1_500_000],
+        )
+        assert_same_runs(part, _first(whole, replications))
+
+
+def _first(runs, m):
+    from dataclasses import replace
+
+    return replace(
+        runs,
+        **{
+            name: getattr(runs, name)[:m]
+            for name in ("plays", "final_plays", "last_play", "eliminated_at", "recorded_regret")
+        },
+    )
 
 
 class Uniform:
@@ -301,6 +408,7 @@ def test_a_users_base():
     ("base", "complaint"),
     [
         (object(), "g and start_phase"),
+        (Uniform, "g and start_phase"),
         (Uniform(-1.0), "base.g"),
         (type("Odd", (Uniform,), {"losses": "some"})(), "losses"),
     ],
@@ -310,7 +418,19 @@ def test_a_base_that_is_none(base, complaint):
         uli.simulate(uli.MetaElimination(base), uli.BetaBandit([1, 2], [1, 1]), 100, seed=0)
 
 
-@pytest.mark.parametrize("wrong", [(5, 0.5), (-1, 0.5), (0, 0.0), (0, 1.5)])
+def test_a_users_bound_survives_saving_as_its_ratios(tmp_path):
+    learner = uli.MetaElimination(Uniform(0.6), 0.1)
+    runs = uli.simulate(learner, uli.BetaBandit([8.0, 1.0], [1.0, 8.0]), 5000, 3, seed=4)
+    runs.save(tmp_path / "runs")
+    loaded = uli.Runs.load(tmp_path / "runs")
+    assert (loaded.worst_ratio == runs.worst_ratio).all()
+    assert loaded.holds.all()
+
+
+WRONG = [(5, 0.5), (-1, 0.5), (0, 0.0), (0, 1.5), (0.5, 0.5), ("a", 0.5), None, (0,), (0, 0.5, 1)]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.filterwarnings(SMALL)
 def test_a_base_that_chooses_nonsense(wrong):
     phase = type("Bad", (UniformPhase,), {"choose": lambda self, rng: wrong})
@@ -320,9 +440,43 @@ def test_a_base_that_chooses_nonsense(wrong):
         uli.simulate(uli.MetaElimination(base), uli.BetaBandit([1, 2], [1, 1]), 100, seed=0)
 
 
+@pytest.mark.filterwarnings(SMALL)
+def test_a_base_that_starts_nothing():
+    base = Uniform()
+    base.start_phase = lambda arms, rounds, delta: None
+    with pytest.raises(uli.errors.ArgumentError, match="start_phase"):
+        uli.simulate(uli.MetaElimination(base), uli.BetaBandit([1, 2], [1, 1]), 100, seed=0)
+    with pytest.raises(uli.errors.ArgumentError, match="start_phase"):
+        uli.MetaElimination(base).start(2)
+
+
 def test_a_g_below_what_the_condition_asks_promises_nothing():
     with pytest.raises(uli.errors.NoGuaranteeError, match="log"):
         uli.MetaElimination(Uniform(0.3)).guarantee(3)
+
+
+def test_a_g_that_rises_in_delta_promises_nothing():
+    base = Uniform()
+    base.g = lambda arms, delta: 1e4 * (1.0 + delta)
+    with pytest.raises(uli.errors.NoGuaranteeError, match="falls"):
+        uli.MetaElimination(base, 0.5).guarantee(3)
+
+
+def test_a_users_g_is_asked_about_the_arms_themselves():
+    class Wide(Uniform):
+        losses = "linear"
+
+        def g(self, arms, delta):
+            return 10 * arms.shape[1] * math.log(10 * len(arms) / delta)
+
+    learner, arms = uli.MetaElimination(Wide(), 0.1), np.eye(3)
+    expected = learner.guarantee(arms).bound(1)
+    assert (
+        learner.guarantee(uli.LinearBandit([0.1] * 3, arms, noise="bernoulli")).bound(1) == expected
+    )
+    assert learner.start(arms, seed=1).certificate().envelope == expected
+    with pytest.raises(uli.errors.ArgumentError, match="about"):
+        learner.guarantee((3, 3))
 
 
 def test_a_g_that_grows_too_fast_promises_nothing():
@@ -344,6 +498,12 @@ def test_bad_parameters():
         uli.MetaElimination(uli.GeometricHedge(), sigma=-1.0)
     with pytest.raises(uli.errors.ArgumentError, match="about"):
         uli.MetaElimination(uli.GeometricHedge()).guarantee(4)
+    with pytest.raises(uli.errors.ArgumentError, match="about"):
+        uli.MetaElimination().guarantee([[1, 2], [3]])
+    with pytest.raises(uli.errors.ArgumentError, match="arms"):
+        uli.MetaElimination().start([[1, 2], [3]])
+    with pytest.raises(uli.errors.ArgumentError, match="delta"):
+        uli.MetaElimination(delta=5e-324)
 
 
 def test_compare_runs_them_side_by_side():
@@ -351,3 +511,21 @@ def test_compare_runs_them_side_by_side():
     result = uli.compare(learners, uli.BernoulliBandit([0.3, 0.7]), 5000, 4, seed=1)
     assert list(result.runs) == ["MetaElimination", "Exp3P", "SuccessiveElimination"]
     result.table()
+    twice = [uli.MetaElimination(), uli.MetaElimination(mode="sharp"), uli.UCB()]
+    named = uli.compare(twice, uli.BernoulliBandit([0.3, 0.7]), 100, 2, seed=1)
+    assert list(named.runs) == ["MetaElimination 1", "MetaElimination 2", "UCB"]
+
+
+@pytest.mark.filterwarnings(SMALL)
+def test_a_void_promise_is_not_held_against_the_bounds_of_others():
+    from rich.console import Console
+
+    void = uli.MetaElimination(uli.Exp3P(constant=5))
+    learners = [void, uli.SuccessiveElimination(), uli.UCB()]
+    result = uli.compare(learners, uli.BernoulliBandit([0.3, 0.7]), 5000, 2, seed=1)
+    console = Console(record=True, width=120)
+    console.print(result.table())
+    lines = {line.split()[0]: line for line in console.export_text().splitlines() if line.strip()}
+    assert "no F" in lines["MetaElimination"]
+    assert "*" in lines["UCB"]
+    assert "*" not in lines["MetaElimination"]

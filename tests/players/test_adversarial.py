@@ -150,8 +150,11 @@ def test_decisions_beyond_a_phase_do_not_count_for_the_next():
 
 def test_a_base_without_snapshots_draws_only_when_told():
     player = uli.MetaElimination(uli.Scrible(constant=0.0001)).start(ARMS, seed=1)
+    with pytest.raises(uli.errors.ArgumentError, match="before its next draw"):
+        player.ask(3)
+    assert player.pending == ()
     first = player.ask()
-    with pytest.raises(uli.errors.UliError, match="before the next draw"):
+    with pytest.raises(uli.errors.ArgumentError, match="before its next draw"):
         player.ask()
     player.tell(first.id, 1.0)
     player.ask()
@@ -174,16 +177,46 @@ def test_the_certificate_is_that_of_the_guarantee():
         uli.Exp3P().start(2, horizon=1000).certificate()
 
 
-def test_the_certificate_after_a_phase_is_the_phase_bound(monkeypatch):
+def test_the_certificate_after_a_phase_is_the_phase_bound():
     """Proved constants with the first phase cut short, to look at what it says next."""
     learner = uli.MetaElimination(uli.GeometricHedge(), 0.1)
     player = learner.start(ARMS, seed=1, low=0.0, high=1.0, intercept=0.5)
     player._plan = player._plan._replace(rounds=20, threshold=math.inf)
-    monkeypatch.setattr(type(player), "_is_tuned", property(lambda self: False))
     drive(player, 30, rewards(1))
     assert player.phase == 2
     assert player._unit_gap_bound() == pytest.approx(2**-0.5)
     assert player.certificate().bound == pytest.approx(2**-0.5)
+
+
+def test_the_phase_bound_is_in_reward_units():
+    """Rewards in [0, 4] around 5: losses (5 - X) / 5, so a gap of 2^-1/2 in losses is 5 times."""
+    player = uli.MetaElimination(uli.GeometricHedge()).start(ARMS, low=0, high=4, intercept=5.0)
+    player._state.clock[1] = 2
+    assert player._unit_gap_bound() * 4.0 == pytest.approx(5.0 * 2**-0.5)
+    scaled = uli.MetaElimination(uli.GeometricHedge(), sigma=1.0)
+    player = scaled.start(ARMS, low=-math.inf, high=math.inf)
+    player._state.clock[1] = 2
+    B = scaled.schedule(ARMS, None)(1).scale
+    assert player._unit_gap_bound() == pytest.approx(B * 2**-0.5)
+
+
+def test_a_base_may_make_a_new_array_of_probabilities():
+    class Fresh:
+        def __init__(self, k):
+            self.estimates, self.p, self.k = np.zeros(k), np.full(k, 0.1), k
+
+        def choose(self, rng):
+            self.p = np.full(self.k, 1.0 / self.k)
+            return int(rng.integers(self.k)), 1.0 / self.k
+
+        def update(self, arm, loss):
+            self.estimates[arm] += loss / self.p[arm]
+
+    base = Uniform(1.0)
+    base.start_phase = lambda arms, rounds, delta: Fresh(len(arms))
+    player = uli.MetaElimination(base).start(3, seed=1)
+    player.tell(player.ask().id, 0.0)
+    assert player._base.estimates.sum() == pytest.approx(3.0)
 
 
 def test_rewards_outside_the_range_are_refused():
@@ -197,8 +230,11 @@ def test_rewards_outside_the_range_are_refused():
 
 def test_a_tuned_player_stops_at_its_horizon():
     player = uli.Exp3P().start(2, seed=1, horizon=100)
+    with pytest.raises(uli.errors.ArgumentError, match="n: 100 of the 100 rounds"):
+        player.ask(101)
+    assert player.pending == ()  # a refused batch leaves nothing behind
     drive(player, 100, rewards(1))
-    with pytest.raises(uli.errors.UliError, match="horizon"):
+    with pytest.raises(uli.errors.ArgumentError, match="0 of the 100 rounds"):
         player.ask()
 
 
@@ -238,6 +274,33 @@ def test_a_users_base_is_played_live_and_says_that_it_cannot_be_saved():
     fresh = learner.start(3, seed=1)
     with pytest.raises(uli.errors.UliError, match="save"):
         fresh.state()
+    with pytest.raises(uli.errors.StateError, match="Uniform"):
+        uli.restore(player.state())
+    assert uli.restore(player.state(), learner=learner).active == (1,)
+
+
+def test_true_means_can_void_a_claim_of_linearity():
+    learner = uli.MetaElimination(uli.GeometricHedge())
+    inner = ARMS @ [0.3, 0.2]
+    linear = uli.play(learner, lambda a: 0.5, 50, ARMS, seed=1, intercept=0.5, means=0.5 + inner)
+    assert linear.guarantee is not None
+    with pytest.warns(uli.errors.GuaranteeWarning, match="not linear"):
+        curved = uli.play(learner, lambda a: 0.5, 50, ARMS, seed=1, means=[0.1, 0.9, 0.2, 0.9])
+    assert curved.guarantee is None
+    scaled = uli.MetaElimination(uli.GeometricHedge(), sigma=1.0)
+    wide = {"low": -math.inf, "high": math.inf}
+    with pytest.warns(uli.errors.GuaranteeWarning, match="more than 1"):
+        uli.play(scaled, lambda a: 0.5, 50, ARMS, seed=1, means=10 * inner, **wide)
+    with pytest.raises(uli.errors.ArgumentError, match="intercept"):
+        uli.play(uli.UCB(), lambda a: 0.5, 50, 2, intercept=0.5)
+
+
+def test_unbounded_noise_is_said_twice():
+    scaled = uli.MetaElimination(uli.GeometricHedge(), sigma=1.0)
+    with pytest.raises(uli.errors.ArgumentError, match="sigma"):
+        scaled.start(ARMS)
+    player = scaled.start(ARMS, seed=1, low=-math.inf, high=math.inf)
+    assert player.certificate().bound == 2.0  # |<a, theta>| <= 1 leaves no larger gap
 
 
 def test_altered_states_are_refused():
@@ -251,6 +314,8 @@ def test_altered_states_are_refused():
         {"extra": good["extra"] | {"base": {"lw": [0.0]}}},
         {"extra": good["extra"] | {"rng": {}}},
         {"extra": good["extra"] | {"tags": []}},
+        {"extra": good["extra"] | {"overlapped": None}},
+        {"extra": good["extra"] | {"probabilities": [math.nan] * 10}},
         {"extra": good["extra"] | {"phase_settled": 10**9}},
     ):
         with pytest.raises(uli.errors.StateError):

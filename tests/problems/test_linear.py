@@ -62,7 +62,6 @@ def test_uniform_declares_its_range(stretch):
     assert problem.unit_means == pytest.approx((problem.means + reach) / (2.0 * reach))
     assert (problem.intercept, problem.subgaussian, problem.largest_gap) == (0.0, 0.5, 1.0)
     assert not problem.has_block_law
-    assert LinearBandit.has_block_law
 
 
 def test_dimension_and_rank():

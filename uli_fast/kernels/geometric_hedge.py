@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from uli_fast._typing import F64, I64
 from uli_fast.kernels._arms import ROUND, ArmState
 from uli_fast.kernels._jit import kernel, step
@@ -129,11 +127,3 @@ def play_rounds(
         run.n[a] += 1
         run.last[a] = t
     run.clock[ROUND] = t
-
-
-@kernel
-def reset(state: HedgeState) -> None:
-    """Begin anew: equal weights, no estimates."""
-    state.lw[:] = 0.0
-    state.L[:] = 0.0
-    state.p[:] = np.nan

@@ -36,8 +36,8 @@ class Hull(NamedTuple):
     normals: F64  # (F, d) outer unit normals n_f
     offsets: F64  # (F,) b_f
     lifted: F64  # (F, d+1) h_f = (-n_f, b_f): the facets of the cone over the polytope
-    incidence: B1  # (F, K) which arms lie on which facet
-    slack: F64  # (K, F) b_f - n_f.x_a, exactly 0 on the facet
+    incidence: B1  # (F, K) which arms lie on which facet; of equal arms the first only
+    slack: F64  # (K, F) b_f - n_f.x_a, exactly 0 where incident
     is_vertex: B1  # (K,) the arms that may be played; of equal ones the first
     centre: F64  # (d,) analytic centre w1
     centre_slack: F64  # (F,) b_f - n_f.w1
@@ -191,7 +191,7 @@ def decompose(hull: Hull, x: F64, lam: F64, work: Workspace) -> None:
     left[:], mask[:], lam[:] = x, hull.is_vertex, 0.0
     slacks(hull.normals, hull.offsets, x, room)
     weight, b = 1.0, -1
-    for _ in range(lam.shape[0]):
+    for _ in range(d + 1):
         b, count = nearest(hull.x, mask, left, weight, b)
         take, facet = weight, -1
         if count > 1:

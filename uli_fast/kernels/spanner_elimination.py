@@ -43,7 +43,7 @@ def exchange(columns: Columns, i: int, s: F64) -> float:
             for k in range(d):
                 inverse[j, k] -= w[j] * inverse[i, k]
     columns.log_det[0] += math.log(abs(pivot))
-    return pivot
+    return float(pivot)
 
 
 @kernel

@@ -7,6 +7,7 @@ runs a fresh one in every phase; alone it is one phase as long as the horizon.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -93,12 +94,23 @@ def loss_kind(base: Any) -> str:
 
 def drawn(phase: BasePhase, rng: np.random.Generator, k: int) -> tuple[int, float]:
     """Let a base draw an arm, refusing what is not one."""
-    i, probability = phase.choose(rng)
-    if not 0 <= i < k or not 0.0 < probability <= 1.0:
-        raise ArgumentError(
-            "base", f"must choose one of {k} arms with its probability, got {i!r}, {probability!r}"
-        )
-    return int(i), float(probability)
+    answer = phase.choose(rng)
+    try:
+        i, probability = operator.index(answer[0]), float(answer[1])
+        if len(answer) == 2 and 0 <= i < k and 0.0 < probability <= 1.0:
+            return i, probability
+    except (TypeError, ValueError, IndexError):
+        pass
+    raise ArgumentError("base", f"must choose one of {k} arms with its probability, got {answer!r}")
+
+
+def started(base: Base, arms: F64, rounds: int, delta: float) -> BasePhase:
+    """Start a phase of a base, refusing what is not one."""
+    phase = base.start_phase(arms, rounds, delta)
+    missing = [name for name in ("choose", "update", "estimates") if not hasattr(phase, name)]
+    if missing:
+        raise ArgumentError("base", f"start_phase gave {phase!r} without {', '.join(missing)}")
+    return phase
 
 
 def checked_estimates(phase: BasePhase, k: int) -> F64:

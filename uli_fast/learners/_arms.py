@@ -41,6 +41,8 @@ class ArmLearner:
     engines: ClassVar[tuple[str, ...]] = ("skip", "rounds")
     # Whether a run knows if all its confidence intervals held (the nice event).
     has_event: ClassVar[bool] = False
+    # Whether it is a rival that promises nothing, rather than one whose promise may be void.
+    baseline: ClassVar[bool] = False
 
     def engines_for(self, problem: ArmBandit) -> tuple[str, ...]:
         """Return the engines that can play this problem, the preferred one first."""
@@ -51,12 +53,8 @@ class ArmLearner:
         raise NotImplementedError
 
     def guarantee_if_any(self, about: Any) -> Guarantee | None:
-        """Return the bound, or None with a warning where the proof does not apply."""
-        try:
-            return self.guarantee(about)
-        except NoGuaranteeError as reason:
-            warnings.warn(f"no guarantee: {reason}", GuaranteeWarning, stacklevel=3)
-            return None
+        """Return the bound, or None, with a warning unless it is a baseline's."""
+        return None if self.baseline else guarantee_or_warning(self.guarantee, about)
 
     def begin(
         self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
@@ -68,7 +66,7 @@ class ArmLearner:
         """Refuse a problem or a horizon that this learner cannot play."""
 
     def lanes_for(self, problem: ArmBandit) -> int:
-        """Return how many replications are best played together by ``begin_lanes``."""
+        """Return how many replications ``begin_lanes`` plays at once, 1 if there is no such way."""
         return 1
 
     def begin_lanes(
@@ -116,6 +114,15 @@ class ArmLearner:
         """Normalise delta and R of a frozen dataclass."""
         object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
         object.__setattr__(self, "R", _check.subgaussian("R", self.R))
+
+
+def guarantee_or_warning(guarantee: Callable[[Any], Guarantee], about: Any) -> Guarantee | None:
+    """Return the bound, or None with a warning where the proof does not apply."""
+    try:
+        return guarantee(about)
+    except NoGuaranteeError as reason:
+        warnings.warn(f"no guarantee: {reason}", GuaranteeWarning, stacklevel=4)
+        return None
 
 
 def new_state(law: Law) -> ArmState:

@@ -13,10 +13,11 @@ from uli_fast.errors import ArgumentError
 if TYPE_CHECKING:
     from uli_fast.kernels.scrible import Hull, ScribleState
 
-# Relative tolerances: for the rank of the arms, for an arm on a facet, and for arms that
-# are distinct, well above the former: a facet no larger than its thickness is ill-defined.
-RANK, INCIDENCE, DISTINCT = 1e-10, 1e-6, 1e-5
-ROUNDING, GAP = 1e-14, 1e4
+# Relative tolerances: for the rank of the arms; for distinct arms; for arms on a facet, in the
+# order in which they are tried; for rounding errors; and the gap between rounding and truth.
+RANK, DISTINCT = 1e-10, 1e-6
+THICKNESS = (1e-8, 1e-7, 1e-6, 1e-9, 1e-10, 1e-11, 1e-12)
+ROUNDING, GAP = 1e-15, 1e4
 
 
 def hull_of(arms: F64) -> Hull:
@@ -37,11 +38,10 @@ def hull_of(arms: F64) -> Hull:
     normals = facet_normals(x[distinct])
     offsets = (x[distinct] @ normals.T).max(axis=0)
     slack = offsets - x @ normals.T
+    on, kept = incidences(slack[distinct], np.abs(x).max())
+    normals, offsets, slack = normals[kept], offsets[kept], np.ascontiguousarray(slack[:, kept])
     incidence = np.zeros(slack.shape, dtype=bool)
-    incidence[distinct] = slack[distinct] <= thickness(slack[distinct], np.abs(x).max())
-    kept = whole_facets(incidence)
-    normals, offsets = normals[kept], offsets[kept]
-    slack, incidence = np.ascontiguousarray(slack[:, kept]), incidence[:, kept]
+    incidence[distinct] = on
     slack[incidence] = 0.0
     is_vertex = np.array([np.linalg.matrix_rank(normals[on]) == x.shape[1] for on in incidence])
     centre = analytic_centre(normals, offsets)
@@ -85,9 +85,12 @@ def facet_normals(x: F64) -> F64:
     """Return outer unit normals of the hull's facets, some perhaps several times."""
     if x.shape[1] == 1:  # Qhull wants two dimensions
         return np.array([[1.0], [-1.0]])
-    from scipy.spatial import ConvexHull
+    from scipy.spatial import ConvexHull, QhullError
 
-    return np.ascontiguousarray(ConvexHull(x).equations[:, :-1])
+    try:
+        return np.ascontiguousarray(ConvexHull(x).equations[:, :-1])
+    except QhullError as problem:
+        raise ArgumentError("arms", "Qhull cannot compute their convex hull") from problem
 
 
 def first_of_near(x: F64) -> I64:
@@ -101,19 +104,19 @@ def first_of_near(x: F64) -> I64:
     return np.flatnonzero(left)
 
 
-def thickness(slack: F64, scale: float) -> float:
-    """Return how far off a facet an arm may be and yet lie on it: below the widest gap.
+def incidences(slack: F64, scale: float) -> tuple[B1, I64]:
+    """Return which arms lie on which facets, and the facets that are one.
 
-    Rounding and truth can be told apart if no slack lies between them.
+    Rounding and truth are told apart by a gap in size between the slacks of the
+    arms on a facet and those of all others.
     """
-    sizes = np.sort(np.maximum(slack[slack < scale], ROUNDING * scale))
-    ratios = sizes[1:] / sizes[:-1]
-    widest = np.where(sizes[:-1] < INCIDENCE * scale, ratios, 0.0).argmax()
-    if ratios[widest] < GAP:
-        raise ArgumentError(
-            "arms", "some are so nearly on a facet of their hull that rounding decides"
-        )
-    return float(sizes[widest])
+    for tolerance in THICKNESS:
+        on = slack <= tolerance * scale
+        kept = whole_facets(on)
+        on, sizes = on[:, kept], slack[:, kept]
+        if sizes[~on].min() > GAP * max(sizes[on].max(), ROUNDING * scale):
+            return on, kept
+    raise ArgumentError("arms", "rounding decides which of them lie on one facet of their hull")
 
 
 def whole_facets(on: B1) -> I64:
@@ -121,8 +124,10 @@ def whole_facets(on: B1) -> I64:
 
     Facets that are not simplices come in pieces, and so do those that rounding bends.
     """
-    _, first = np.unique(on, axis=1, return_index=True)
-    first.sort()
+    known: dict[bytes, int] = {}
+    for f, row in enumerate(np.packbits(on, axis=0).T):
+        known.setdefault(row.tobytes(), f)
+    first = np.array(list(known.values()))
     size = on[:, first].sum(axis=0)
     large = first[size > size.min()]
     common = on[:, first].T.astype(float) @ on[:, large]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
@@ -20,6 +20,7 @@ class OptimisticLearner(ArmLearner):
     """Play the arm whose sample mean plus bonus is largest."""
 
     why_no_guarantee: str
+    baseline: ClassVar[bool] = True
 
     def rule(self) -> Any:
         """Return the bonus as kernels read it."""
@@ -28,10 +29,6 @@ class OptimisticLearner(ArmLearner):
     def guarantee(self, about: Any) -> Guarantee:
         """Raise NoGuaranteeError: optimism has no near-optimal F_ULI."""
         raise NoGuaranteeError(self.why_no_guarantee)
-
-    def guarantee_if_any(self, about: Any) -> Guarantee | None:
-        """Return None: an optimistic learner promises nothing, so there is nothing to warn of."""
-        return None
 
     def begin(
         self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int

@@ -10,17 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64, I64, U64
+from uli_fast._typing import F64, U64
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
-from uli_fast.learners._adversarial import (
-    Base,
-    checked_estimates,
-    drawn,
-    loss_kind,
-    losses_of,
-)
+from uli_fast.learners._adversarial import Base
 from uli_fast.learners._arms import ArmLearner, ArmRun, empty_state, new_state
+from uli_fast.learners._solo import SoloTeam
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -130,67 +125,6 @@ def eliminate(state: ArmState, estimates: F64, threshold: float) -> None:
     state.eliminated[removed] = state.clock[0]
 
 
-class SoloTeam:
-    """One replication, its base compiled or the user's own."""
-
-    def __init__(self, base: Base, problem: ArmBandit, law: Law, member: ArmState) -> None:
-        self.base, self.problem, self.law = base, problem, law
-        self.members = [member]
-        self.features = problem.features
-        self.arms: I64 = np.zeros(0, np.int64)
-        self.losses = losses_of(loss_kind(base), problem.low, problem.high, problem.intercept)
-        self.shrink = 1.0
-        self.phase: Any = None
-        self.rewards = RewardBuffer(law, problem.n_arms)
-
-    def begin(self, phase: Phase) -> None:
-        """Start a fresh base on the active arms."""
-        self.arms = np.flatnonzero(self.members[0].active)
-        self.shrink = phase.scale
-        self.phase = self.base.start_phase(self.features[self.arms], phase.rounds, phase.delta)
-
-    def play(self, rounds: int) -> None:
-        """Play in a kernel where the base has one."""
-        member = self.members[0]
-        offset, slope = self.losses.offset / self.shrink, self.losses.slope / self.shrink
-        if hasattr(self.phase, "play"):
-            self.phase.play(self.law, self.arms, member, offset, slope, rounds)
-            return
-        for t in range(int(member.clock[0]) + 1, int(member.clock[0]) + rounds + 1):
-            i, _ = drawn(self.phase, self.law.rng, self.arms.size)
-            a = int(self.arms[i])
-            self.phase.update(i, offset - slope * self.rewards.draw(a))
-            member.n[a] += 1
-            member.last[a] = t
-        member.clock[0] += rounds
-
-    def estimates(self, i: int) -> F64:
-        """Return the loss estimates of the active arms."""
-        return checked_estimates(self.phase, self.arms.size)
-
-
-class RewardBuffer:
-    """Rewards drawn ahead, arm by arm, for bases that are not compiled."""
-
-    AHEAD = 256
-
-    def __init__(self, law: Law, K: int) -> None:
-        self.law = law
-        self.drawn = np.zeros(K, np.int64)
-        self.ahead: list[list[float]] = [[] for _ in range(K)]
-
-    def draw(self, a: int) -> float:
-        """Return the next reward of arm a on the unit scale."""
-        from uli_fast.kernels._rewards import draw_rewards
-
-        if not self.ahead[a]:
-            rewards = np.empty(self.AHEAD)
-            draw_rewards(self.law, a, int(self.drawn[a]), rewards)
-            self.drawn[a] += self.AHEAD
-            self.ahead[a] = rewards[::-1].tolist()
-        return self.ahead[a].pop()
-
-
 @dataclass(frozen=True)
 class Live:
     """What a live player of an adversarial learner is started with."""
@@ -205,6 +139,8 @@ class AdversarialLearner(ArmLearner):
     """A learner that goes through phases of an adversarial base."""
 
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
+    # Whether arms are dropped at the end of phases; else there is one, as long as the horizon.
+    eliminates: ClassVar[bool] = True
 
     @property
     def phase_base(self) -> Base:
@@ -235,8 +171,12 @@ class AdversarialLearner(ArmLearner):
         return ArmRun(team.members[0], run.advance)
 
     def lanes_for(self, problem: ArmBandit) -> int:
-        """Return how many replications are best played together."""
-        return 4 * 16 if problem.binary and hasattr(self.phase_base, "rates") else 1
+        """Return how many replications a kernel plays together."""
+        from uli_fast.kernels.exp3p import WIDE
+
+        # Of the class itself: one derived from it may step in another way.
+        in_lanes = type(self.phase_base).__dict__.get("in_lanes", False)
+        return WIDE if problem.binary and in_lanes else 1
 
     def begin_lanes(
         self, problem: ArmBandit, words: U64, records: list[Record], horizon: int
@@ -274,10 +214,9 @@ class AdversarialLearner(ArmLearner):
         intercept
             Linear arms: the expected reward where <a, theta> = 0.
         """
-        if np.ndim(arms) == 2:
-            features = _check.matrix("arms", arms)
-            labels: Labels = tuple(range(len(features)))
-        else:
+        features = _check.vectors("arms", arms)
+        labels: Labels = tuple(range(len(features)))
+        if not features.shape[1]:
             labels = _check.arms("arms", arms)
             features = np.zeros((len(labels), 0))
         T = None if horizon is None else _check.horizon("horizon", horizon)
@@ -303,6 +242,8 @@ class TunedLearner(AdversarialLearner):
     """A base that plays alone, tuned to the horizon: a baseline without F_ULI."""
 
     why_no_guarantee: str
+    baseline: ClassVar[bool] = True
+    eliminates: ClassVar[bool] = False
 
     @property
     def phase_base(self) -> Base:
@@ -326,7 +267,3 @@ class TunedLearner(AdversarialLearner):
     def guarantee(self, about: Any) -> Guarantee:
         """Raise NoGuaranteeError: the exploration never ends."""
         raise NoGuaranteeError(self.why_no_guarantee)
-
-    def guarantee_if_any(self, about: Any) -> Guarantee | None:
-        """Return None: a baseline promises nothing, so there is nothing to warn of."""
-        return None

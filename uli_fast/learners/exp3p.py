@@ -20,7 +20,7 @@ class Exp3P(TunedLearner):
 
     A base of MetaElimination, or alone a baseline tuned to the horizon. With
     probability 1 - 3 delta / 5 its regret over T rounds is at most
-    sqrt(constant K T log(10 K / delta)); it never stops exploring, so alone it has
+    sqrt(176 K T log(10 K / delta)); it never stops exploring, so alone it has
     no uniform last-iterate guarantee.
 
     Parameters
@@ -36,11 +36,12 @@ class Exp3P(TunedLearner):
     constant: float = 361.0
 
     losses: ClassVar[str] = "unit"
+    in_lanes: ClassVar[bool] = True  # has a kernel that plays replications side by side
     proved_constant: ClassVar[float] = 176.0
     why_no_guarantee = "Exp3.P explores for ever: it bounds regret, not every round's gap"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
+        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
         object.__setattr__(self, "constant", _check.positive("constant", self.constant))
 
     def g(self, arms: F64, delta: float) -> float:

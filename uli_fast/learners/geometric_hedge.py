@@ -46,7 +46,7 @@ class GeometricHedge(TunedLearner):
     why_no_guarantee = "GeometricHedge explores for ever: it bounds regret, not every round's gap"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
+        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
         object.__setattr__(self, "constant", _check.positive("constant", self.constant))
 
     def check_features(self, name: str, features: F64) -> None:

@@ -43,6 +43,7 @@ class LinUCB(ArmLearner):
     R: float = 1.0
     theta_norm: float = 1.0
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
+    baseline: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
@@ -59,10 +60,6 @@ class LinUCB(ArmLearner):
             "LinUCB comes back to every direction for ever (its radius grows with log t), "
             "so no decreasing F_ULI is known"
         )
-
-    def guarantee_if_any(self, about: Any) -> Guarantee | None:
-        """Return None: an optimistic learner promises nothing, so there is nothing to warn of."""
-        return None
 
     def begin(
         self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int

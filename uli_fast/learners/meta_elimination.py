@@ -27,9 +27,12 @@ from uli_fast.learners._adversarial import (
 from uli_fast.learners._phases import AdversarialLearner, Phase
 from uli_fast.learners.exp3p import Exp3P
 from uli_fast.learners.geometric_hedge import GeometricHedge
+from uli_fast.problems.arms import ArmBandit
 
 if TYPE_CHECKING:
-    from uli_fast.problems.arms import ArmBandit
+    from uli_fast._check import Labels
+    from uli_fast.learners._phases import Live
+    from uli_fast.players.adversarial import AdversarialPlayer
 
 
 class _Mode(NamedTuple):
@@ -71,13 +74,13 @@ class MetaElimination(AdversarialLearner):
     sigma: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
+        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
         _check.one_of("mode", self.mode, tuple(MODES))
         if self.sigma is not None:
             object.__setattr__(self, "sigma", _check.subgaussian("sigma", self.sigma))
-        if not isinstance(self.base, Base):
+        if not isinstance(self.base, Base) or isinstance(self.base, type):
             raise ArgumentError(
-                "base", f"must have the methods g and start_phase, got {self.base!r}"
+                "base", f"must be an object with methods g and start_phase, got {self.base!r}"
             )
         if self.sigma is not None and loss_kind(self.base) != "linear":
             raise ArgumentError("sigma", "needs a base for linear arms, such as GeometricHedge()")
@@ -94,6 +97,11 @@ class MetaElimination(AdversarialLearner):
         if self.sigma is not None and problem.low is not None:
             raise ArgumentError("sigma", "is for unbounded rewards; this problem's are bounded")
 
+    def _live(self, labels: Labels, low: float, high: float, live: Live) -> AdversarialPlayer:
+        if self.sigma is not None and math.isfinite(low):
+            raise ArgumentError("sigma", "is for unbounded rewards: pass low=-inf, high=inf")
+        return super()._live(labels, low, high, live)
+
     def schedule(self, features: F64, horizon: int | None) -> Callable[[int], Phase]:
         """Return the length, confidence and threshold of phase m."""
         mode = MODES[self.mode]
@@ -101,7 +109,7 @@ class MetaElimination(AdversarialLearner):
 
         def phase(m: int) -> Phase:
             g = checked_g(self.base, features, delta / (2.0 * m**2))
-            rounds = saturated(mode.multiplier * g * 2.0 ** min(m, 1000))
+            rounds = saturated(mode.multiplier * g * 2.0 ** min(m, 1000))  # 2^1024 is no float
             threshold = mode.threshold * math.sqrt(g * rounds)
             scale = 1.0 if self.sigma is None else noise_bound(self.sigma, m, rounds, delta)
             return Phase(rounds, delta / (2.0 * m**2), threshold, scale)
@@ -118,8 +126,8 @@ class MetaElimination(AdversarialLearner):
     def guarantee(self, about: Any) -> Guarantee:
         """Return F_ULI for a problem, a number of arms, (K, d) or an array of arms."""
         info = read_arms(about)
-        if not isinstance(self.base, Exp3P | GeometricHedge):
-            return self._claim(about, info)
+        if type(self.base) not in (Exp3P, GeometricHedge):  # a subclass is another algorithm
+            return self._claim(info)
         proved = self.base.proved_constant
         name = type(self.base).__name__
         if self.base.constant < proved:
@@ -135,7 +143,8 @@ class MetaElimination(AdversarialLearner):
             "largest_gap": 1.0,
         }
         if self.sigma is not None:
-            return self._unbounded(info, parameters)
+            told = isinstance(about, ArmsInfo | ArmBandit)  # of the rewards, not only of the arms
+            return self._unbounded(info if told else info._replace(low=None), parameters)
         scale = self._scale(info)
         return Guarantee(f"META-{name}", self.delta, parameters, scale)
 
@@ -145,7 +154,8 @@ class MetaElimination(AdversarialLearner):
         return info.d
 
     def _scale(self, info: ArmsInfo) -> float:
-        """Return reward units per unit of loss, refusing unbounded rewards."""
+        """Return reward units per unit of loss, refusing what the proofs do not cover."""
+        self._refuse_curved(info)
         if not info.bounded:
             raise NoGuaranteeError(
                 "adversarial learners need bounded rewards"
@@ -153,8 +163,15 @@ class MetaElimination(AdversarialLearner):
             )
         return losses_of(loss_kind(self.base), info.low, info.high, info.intercept).scale
 
+    def _refuse_curved(self, info: ArmsInfo) -> None:
+        if loss_kind(self.base) != "unit" and not info.linear:
+            raise NoGuaranteeError("the means are not linear in the arms")
+
     def _unbounded(self, info: ArmsInfo, parameters: dict[str, float]) -> Guarantee:
         assert self.sigma is not None
+        self._refuse_curved(info)
+        if info.bounded:
+            raise NoGuaranteeError("sigma= is for unbounded rewards; these are bounded")
         if info.subgaussian > self.sigma:
             raise NoGuaranteeError(
                 f"the noise is {info.subgaussian:g}-subgaussian, sigma is {self.sigma:g}"
@@ -168,26 +185,38 @@ class MetaElimination(AdversarialLearner):
         }
         return Guarantee("META-GeometricHedge-unbounded", self.delta, parameters)
 
-    def _claim(self, about: Any, info: ArmsInfo) -> Guarantee:
+    def _claim(self, info: ArmsInfo) -> Guarantee:
         """Return the F_ULI that follows from a user's g, if the user's claim holds."""
         if getattr(self.base, "proved_constant", 0.0) == math.inf:
             raise NoGuaranteeError(f"{type(self.base).__name__} is experimental: nothing is proved")
         if self.sigma is not None:
             raise NoGuaranteeError("sigma= is proved for GeometricHedge only")
-        features = arms_about(about, info)
+        features = info.features
+        if features is None:
+            if info.d is not None:
+                raise ArgumentError("about", "must be a problem or the arms: g is asked about them")
+            features = np.zeros((info.K, 0))
+        known: F64 = features
         factor = MODES[self.mode].factor
 
-        def bound(t: float) -> float:
-            g = checked_g(self.base, features, self.delta / (2.0 * math.log2(t + 1.0) ** 2))
-            return math.sqrt(factor * g / t)
+        def g(t: float) -> float:
+            return checked_g(self.base, known, self.delta / (2.0 * math.log2(t + 1.0) ** 2))
 
-        parameters = {"K": info.K, "largest_gap": 1.0}
-        if checked_g(self.base, features, self.delta) < log_term(info.K, self.delta):
+        rounds = np.geomspace(1.0, 1e18, 200)
+        values = np.array([g(t) for t in rounds])
+        least = log_term(info.K, self.delta) + np.log(2.0 * np.log2(rounds + 1.0) ** 2)
+        if (values < least).any():
             raise NoGuaranteeError("the Condition asks for g(delta) >= log(10 K / delta)")
-        claim = Guarantee("user", self.delta, parameters, self._scale(info), bound)
-        if (np.diff(claim.bound(np.geomspace(1.0, 1e18, 200))) > 0.0).any():
+        if (np.diff(values) < 0.0).any():
+            raise NoGuaranteeError("the Condition asks for a g that falls in delta")
+        if (np.diff(values / rounds) > 0.0).any():
             raise NoGuaranteeError("the base's g grows so fast that the bound does not decrease")
-        return claim
+        parameters = {"K": info.K, "largest_gap": 1.0}
+
+        def bound(t: float) -> float:
+            return math.sqrt(factor * g(t) / t)
+
+        return Guarantee("user", self.delta, parameters, self._scale(info), bound)
 
 
 def noise_bound(sigma: float, m: int, rounds: int, delta: float) -> float:
@@ -199,12 +228,3 @@ def noise_bound(sigma: float, m: int, rounds: int, delta: float) -> float:
 def checked_g(base: Base, features: F64, delta: float) -> float:
     """Return a base's g, refusing what is not a positive number."""
     return _check.positive("base.g", base.g(features, delta))
-
-
-def arms_about(about: Any, info: ArmsInfo) -> F64:
-    """Return the features in what a guarantee was asked about."""
-    from uli_fast.problems.arms import ArmBandit
-
-    if isinstance(about, ArmBandit):
-        return about.features
-    return _check.matrix("about", about) if np.ndim(about) == 2 else np.zeros((info.K, 0))

@@ -71,6 +71,9 @@ class Player:
 
     # What an algorithm supplies.
 
+    def _check_ask(self, n: int) -> None:
+        """Refuse n more decisions before the first of them is made."""
+
     def _choose(self) -> int:
         """Return the next arm to ask for."""
         raise NotImplementedError
@@ -91,9 +94,12 @@ class Player:
 
     def ask(self, n: int | None = None) -> Any:
         """Return the next decision, or a list of the next n."""
-        if n is not None:
-            return [self._ask() for _ in range(_check.whole("n", n))]
-        return self._ask()
+        if n is None:
+            self._check_ask(1)
+            return self._ask()
+        many = _check.whole("n", n)
+        self._check_ask(many)
+        return [self._ask() for _ in range(many)]
 
     def tell(self, id: int, reward: float) -> None:
         """Give the reward of a decision; telling the same again changes nothing."""
@@ -141,7 +147,7 @@ class Player:
         guarantee = self.learner.guarantee(self.arms_info())
         t = int(self._state.clock[0]) + 1
         envelope = guarantee.bound(t)
-        largest = self._scale if math.isfinite(self.low) else math.inf
+        largest = guarantee.scale * guarantee.parameters.get("largest_gap", math.inf)
         bound = min(envelope, self._unit_gap_bound() * self._scale, largest)
         if len(self.active) == 1:
             bound = 0.0 if guarantee.proved else bound
@@ -152,6 +158,12 @@ class Player:
         if math.isfinite(self.low):
             return ArmsInfo(len(self.labels), 1.0, self._scale, 0.5)
         return ArmsInfo(len(self.labels), math.inf, low=None, high=None)
+
+    def informed(self, info: ArmsInfo, means: F64) -> ArmsInfo:
+        """Add to what a guarantee may rely on what true means say."""
+        if math.isinf(info.largest_gap):
+            return info._replace(largest_gap=float(means.max() - means.min()))
+        return info
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain numbers and strings, for JSON and ``uli.restore``."""
@@ -254,4 +266,7 @@ def describe(learner: Any) -> dict[str, Any]:
     values = {f.name: getattr(learner, f.name) for f in fields(learner)}
     plain = {k: v for k, v in values.items() if isinstance(v, int | float | str)}
     parts = {k: describe(v) for k, v in values.items() if is_dataclass(v)}
-    return {"type": type(learner).__name__} | plain | parts
+    # Functions and a user's base are named, so that they are asked for, and not kept.
+    rest = {k: v for k, v in values.items() if k not in plain | parts and v is not None}
+    others = {k: {"type": type(v).__name__} for k, v in rest.items()}
+    return {"type": type(learner).__name__} | plain | parts | others

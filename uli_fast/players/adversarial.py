@@ -18,9 +18,15 @@ import numpy as np
 
 from uli_fast._check import Labels
 from uli_fast._typing import F64
-from uli_fast.errors import NoGuaranteeError, StateError, UliError
+from uli_fast.errors import ArgumentError, NoGuaranteeError, StateError, UliError
 from uli_fast.guarantees import ArmsInfo
-from uli_fast.learners._adversarial import checked_estimates, drawn, loss_kind, losses_of
+from uli_fast.learners._adversarial import (
+    checked_estimates,
+    drawn,
+    loss_kind,
+    losses_of,
+    started,
+)
 from uli_fast.learners._phases import AdversarialLearner, Live, Phase, eliminate
 from uli_fast.players._base import Certificate, Decision, Player
 
@@ -70,28 +76,31 @@ class AdversarialPlayer(Player):
         self._plan: Phase = self._schedule(self.phase)
         self._base: BasePhase | None = None
         if self._arms_now.size > 1:
-            base = self.learner.phase_base
-            plan = self._plan
-            self._base = base.start_phase(self.features[self._arms_now], plan.rounds, plan.delta)
+            arms, plan = self.features[self._arms_now], self._plan
+            self._base = started(self.learner.phase_base, arms, plan.rounds, plan.delta)
+
+    def _check_ask(self, n: int) -> None:
+        """Refuse n more decisions before the first of them is drawn."""
+        if self.horizon is not None and not self.learner.eliminates:
+            left = self.horizon - len(self._arms)
+            if n > left:
+                raise ArgumentError("n", f"{left} of the {self.horizon} rounds are left, not {n}")
+        if self._base is None or hasattr(self._base, "p"):
+            return
+        if n > 1 or self._settled < len(self._arms):
+            raise ArgumentError("n", "this base needs each reward before its next draw")
 
     def _ask(self) -> Decision:
-        if self.horizon is not None and len(self._arms) >= self.horizon and self._is_tuned:
-            raise UliError(f"the horizon of {self.horizon} rounds is over")
         waiting = self._settled < len(self._arms)
         p: list[float] | None = None
         if self._base is None:
             a, probability, tag = int(self._arms_now[0]), 1.0, UNUSED
         else:
-            snapshot = getattr(self._base, "p", None)
-            if waiting and snapshot is None:
-                raise UliError(
-                    f"decision {self._settled + 1} awaits its reward; this base needs it "
-                    "before the next draw"
-                )
             self._overlapped = self._overlapped or waiting
             i, probability = drawn(self._base, self._rng, self._arms_now.size)
             a = int(self._arms_now[i])
-            p = None if snapshot is None else snapshot.tolist()
+            if hasattr(self._base, "p"):
+                p = self._base.p.tolist()
             tag = self.phase if self._phase_asked < self._plan.rounds else UNUSED
             self._phase_asked += 1
         self._drawn[len(self._arms)] = p
@@ -101,10 +110,6 @@ class AdversarialPlayer(Player):
         self._tags.append(tag)
         self._probabilities.append(probability)
         return Decision(len(self._arms), self.labels[a], probability)
-
-    @property
-    def _is_tuned(self) -> bool:
-        return math.isinf(self._plan.threshold)
 
     def _absorb(self, a: int, reward: float) -> None:
         decision = self._settled - 1
@@ -118,7 +123,7 @@ class AdversarialPlayer(Player):
         loss = (self._losses.offset - self._losses.slope * reward) / self._plan.scale
         self._base.update(i, loss)
         self._phase_settled += 1
-        if self._phase_settled == self._plan.rounds and not self._is_tuned:
+        if self._phase_settled == self._plan.rounds and self.learner.eliminates:
             estimates = checked_estimates(self._base, self._arms_now.size)
             eliminate(self._state, estimates, self._plan.threshold)
             self._state.clock[1] += 1
@@ -129,7 +134,7 @@ class AdversarialPlayer(Player):
         self._drawn = {i: p for i, p in self._drawn.items() if i >= self._settled}
 
     def _unit_intervals(self) -> tuple[F64, F64]:
-        # Estimates of rarely drawn arms have no interval of their own in the proofs.
+        # The declared range: the proofs give rarely drawn arms no interval of their own.
         return np.full(len(self.labels), -math.inf), np.full(len(self.labels), math.inf)
 
     def certificate(self) -> Certificate:
@@ -163,8 +168,18 @@ class AdversarialPlayer(Player):
             )
         )
         if self.features.shape[1]:
-            info = info._replace(d=max(1, rank(self.features)))
+            info = info._replace(d=max(1, rank(self.features)), features=self.features)
         return info
+
+    def informed(self, info: ArmsInfo, means: F64) -> ArmsInfo:
+        """Add what true means say: whether they are linear in the features, and how large."""
+        above = means - self.intercept
+        if not self.features.shape[1]:
+            return super().informed(info, means)
+        fitted = self.features @ np.linalg.lstsq(self.features, above, rcond=None)[0]
+        largest = float(np.abs(above).max())
+        linear = bool(np.abs(fitted - above).max() <= 1e-9 * max(1.0, largest))
+        return super().informed(info, means)._replace(largest_mean=largest, linear=linear)
 
     def _extra(self) -> dict[str, Any]:
         saved = None
@@ -201,6 +216,9 @@ class AdversarialPlayer(Player):
             and sorted(self._drawn) == list(range(self._settled, len(self._arms)))
             and self._phase_settled == self._tags[: self._settled].count(self.phase)
             and self._phase_settled <= self._phase_asked <= len(self._arms)
+            and all(0.0 < x <= 1.0 for x in self._probabilities)
+            and all(p is None or all(0.0 < x <= 1.0 for x in p) for p in self._drawn.values())
+            and isinstance(extra["overlapped"], bool)
         )
         if not consistent:
             raise StateError("state", "contradicts itself: decisions and phases differ")

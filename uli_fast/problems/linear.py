@@ -219,11 +219,11 @@ def draw_mean(problem: Any, rng: np.random.Generator, a: F64, n: int, engine: st
         left, total = n, 0.0
         while left > 0:
             k = min(left, AT_ONCE)
-            total += float(_single(problem, rng, inner, k).sum())
+            total += float(np.sum(_single(problem, rng, inner, k)))
             left -= k
         return total / n
     if problem.noise == "gaussian":
-        return inner + problem.sigma / math.sqrt(n) * float(rng.standard_normal())
+        return float(inner + problem.sigma / math.sqrt(n) * rng.standard_normal())
     p, left, wins = min(max(0.5 + inner, 0.0), 1.0), n, 0
     while left > 0:
         k = min(left, LARGEST_DRAW)
@@ -234,7 +234,7 @@ def draw_mean(problem: Any, rng: np.random.Generator, a: F64, n: int, engine: st
 
 def _single(problem: Any, rng: np.random.Generator, inner: float, k: int) -> F64:
     if problem.noise == "gaussian":
-        return inner + problem.sigma * rng.standard_normal(k)
+        return np.asarray(inner + problem.sigma * rng.standard_normal(k))
     if problem.noise == "bernoulli":
-        return (rng.random(k) < 0.5 + inner) - 0.5
-    return inner + math.sqrt(3.0) * problem.sigma * (2.0 * rng.random(k) - 1.0)
+        return np.asarray(rng.random(k) < 0.5 + inner, np.float64) - 0.5
+    return np.asarray(inner + math.sqrt(3.0) * problem.sigma * (2.0 * rng.random(k) - 1.0))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uli_fast import metrics
 from uli_fast._typing import F64
 from uli_fast.errors import MissingExtraError
 from uli_fast.report.tables import reference, short_name
@@ -43,7 +42,7 @@ def gap_figure(
         # later lines are thinner, so that none hides another
         _draw(axes, r, name, _COLOURS[i % len(_COLOURS)], max(4.0 - i, 1.0), floor)
     against = reference(runs)
-    if against is not None and any(r.guarantee is None for r in runs):
+    if against is not None and any(r.baseline for r in runs):
         name = f"(dots above {against.formula}'s F: relapses that F forbids)"
         axes.plot([], [], " ", label=name)
     axes.set_xscale("log")
@@ -69,20 +68,14 @@ def _floor(runs: Sequence[Runs]) -> float:
 def _draw(axes: Any, r: Runs, name: str, colour: str, width: float, floor: float) -> None:
     gaps = r._known_gaps()
     rounds = _rounds(r)
-    ahead = metrics.gap_from(r.last_play, gaps, rounds)
+    ahead = r.gap_from(rounds)
     shown: F64 = np.where(ahead > 0.0, ahead, floor)
     axes.step(rounds, np.median(shown, axis=0), where="pre", color=colour, lw=width, label=name)
     axes.step(rounds, shown.max(axis=0), where="pre", color=colour, lw=0.8)
-    bad = gaps > 0.0
-    last = r.last_play[:, bad]
-    axes.plot(
-        last[last > 0],
-        np.broadcast_to(gaps[bad], last.shape)[last > 0],
-        ".",
-        color=colour,
-        ms=4,
-        alpha=0.4,
-    )
+    last, _ = r._decisions()
+    each = np.broadcast_to(gaps, last.shape)
+    bad = (each > 0.0) & (last > 0)
+    axes.plot(last[bad], each[bad], ".", color=colour, ms=4, alpha=0.4)
     if r.guarantee is not None:
         bound = r.guarantee.bound(rounds)
         axes.plot(rounds, bound, "--", color=colour, lw=1.2, label=f"F of {name}")
@@ -91,6 +84,7 @@ def _draw(axes: Any, r: Runs, name: str, colour: str, width: float, floor: float
 def _rounds(r: Runs) -> Any:
     """Return rounds for drawing: log-spaced, with every last play and the round after."""
     spaced = np.geomspace(1.0, r.horizon, 300).astype(np.int64)
-    last = np.unique(r.last_play[:, r._known_gaps() > 0.0])[:2000]
+    last = r._decisions()[0]
+    last = np.unique(last[np.broadcast_to(r._known_gaps(), last.shape) > 0.0])[:2000]
     everything = np.unique(np.concatenate([spaced, last, last + 1]))
     return everything[(everything >= 1) & (everything <= r.horizon)]

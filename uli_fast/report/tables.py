@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uli_fast import metrics
 from uli_fast.errors import MissingExtraError
 from uli_fast.guarantees import Guarantee
 from uli_fast.runs import Runs
@@ -57,20 +56,19 @@ def runs_table(runs: Sequence[Runs], names: Sequence[str] | None = None) -> Tabl
 
 
 def _cells(r: Runs, against: Guarantee | None) -> list[str]:
-    if r.gaps is None:
+    if r.gaps is None and r.block_gaps is None:
         return ["?"] * 5 + [_speed(r)]
-    decade = np.array([r.horizon // 10 + 1])
-    late = metrics.gap_from(r.last_play, r.gaps, decade).max()
+    late = r.gap_from(np.array([r.horizon // 10 + 1])).max()
     ratio, mark = r.worst_ratio, ""
-    if np.isnan(ratio).any() and against is not None:
+    if np.isnan(ratio).any() and against is not None and r.baseline:
         ratio, mark = r.worst_ratio_against(against), "*"
     failures = "no F" if np.isnan(ratio).any() else f"{(ratio > 1).sum()}/{ratio.size}{mark}"
     return [
-        _short(float(np.median(metrics.regret(r.final_plays, r.gaps)))),
+        _short(float(np.median(r.final_regret()))),
         _short(float(np.median(r.last_mistake()))),
         f"{late:.2g}",
         failures,
-        f"{ratio.max():.3g}{mark}",
+        "" if np.isnan(ratio).any() else f"{ratio.max():.3g}{mark}",
         _speed(r),
     ]
 
@@ -89,7 +87,7 @@ def _caption(runs: Sequence[Runs], against: Guarantee | None) -> str:
         "late gap: the largest played in the last nine tenths of the rounds",
         "beyond F: runs with a gap above F at some round; gap/F: the largest over all",
     ]
-    if against is not None and any(r.guarantee is None for r in runs):
+    if against is not None and any(r.baseline for r in runs):
         lines.append(f"* no F of its own; held against F of {against.formula}")
     deltas = sorted({r.guarantee.delta for r in runs if r.guarantee is not None})
     if deltas:

@@ -1,0 +1,289 @@
+"""PE on arm sets: the regression of the dropped box, bounds on random sets, degenerate ones."""
+
+import math
+
+import numpy as np
+import pytest
+
+import uli_fast as uli
+from tests.naive import spanner_elimination as naive
+from uli_fast.learners.spanner_elimination import SpannerRun
+from uli_fast.simulate import generator
+
+# The paper's pseudocode loses the best of these arms in one run of six.
+TRAP = np.array([[1.0, 0.0], [1.0 - 1e-6, 1e-3], [0.0, 1.0]])
+MODES = ("soft", "paper")
+
+
+def horizon_of(learner, d, phases):
+    sizes = [math.ceil(learner.phase_size(m, d, 1.0) / d) for m in range(1, phases + 1)]
+    return sum(d * n for n in sizes)
+
+
+def lost_or_beyond(history, theta):
+    gap = theta[0]  # the best arm is (1, 0), the trap's theta (.5, 0)
+    for m, (arms, kept) in enumerate(history, start=1):
+        if not kept or (gap - arms @ theta).max() > 4 * 2.0**-m + 1e-12:
+            return True
+    return False
+
+
+def test_the_literal_pseudocode_fails_on_the_trap():
+    theta = np.array([0.5, 0.0])
+    rng = np.random.default_rng(1)
+    bad = [
+        lost_or_beyond(naive.play(TRAP, theta, 8, 0.1, 1.1, rng, literal=True), theta)
+        for _ in range(100)
+    ]
+    assert np.mean(bad) >= 0.1
+    good = [lost_or_beyond(naive.play(TRAP, theta, 8, 0.1, 1.1, rng), theta) for _ in range(100)]
+    assert not any(good)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_trap_is_escaped_in_four_hundred_runs(mode):
+    problem = uli.LinearBandit([0.5, 0.0], TRAP)
+    learner = uli.SpannerElimination(0.1, C=1.1, mode=mode)
+    for r in range(400):
+        run = SpannerRun(learner, problem, generator(1, r), "skip", 10**18)
+        for m in range(1, 9):
+            run.advance()
+            played = np.array([block.arm for block in run.log.blocks if block.phase == m])
+            assert (0.5 - played @ problem.theta).max() <= 4 * 2.0**-m
+        oracle, _, _ = run.active(9)
+        assert oracle.maximize(np.array([1.0, 0.0]))[0][0] == 1.0
+
+
+def random_set(name, d, rng):
+    if name == "ball":
+        return uli.arm_sets.Ball(d)
+    if name == "ellipsoid":
+        Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
+        return uli.arm_sets.Ellipsoid(np.zeros(d), Q * 10.0 ** rng.uniform(-2, 0, d))
+    if name == "box":
+        return uli.arm_sets.Box(-rng.uniform(0.1, 1, d), rng.uniform(0.1, 1, d))
+    if name == "simplex":
+        return uli.arm_sets.Simplex(d)
+    if name == "l1":
+        return uli.arm_sets.L1Ball(d)
+    if name == "polytope":
+        G = rng.standard_normal((4 * d, d))
+        rows = np.vstack([G, np.eye(d), -np.eye(d)])
+        return uli.arm_sets.Polytope(
+            rows, np.concatenate([rng.uniform(0.3, 0.6, 4 * d), np.ones(2 * d)])
+        )
+    points = rng.standard_normal((60, d))
+    return uli.arm_sets.Finite(points / np.linalg.norm(points, axis=1, keepdims=True))
+
+
+NAMES = ("finite", "ball", "ellipsoid", "box", "simplex", "l1", "polytope")
+
+
+def check_instance(name, d, C, mode, seed, horizon=10**12):
+    rng = np.random.default_rng(seed)
+    region = random_set(name, d, rng)
+    theta = rng.standard_normal(d)
+    theta *= rng.uniform(0.3, 1.0) / np.linalg.norm(theta)
+    problem = uli.LinearBandit(theta, arm_set=region, sigma=0.8)
+    learner = uli.SpannerElimination(0.05, C=C, mode=mode)
+    runs = uli.simulate(learner, problem, horizon, 1, seed=seed)
+    assert runs.holds.all(), "gap <= F at the last round of every block"
+    size = region.largest_norm()
+    for phase in runs.phases[0]:
+        assert phase.gaps.max() <= 4 * 2.0**-phase.number * size * (1 + 1e-6)
+        limit = d / 2 * math.log(learner.phase_size(phase.number, d, size)) / math.log(C) + d
+        assert phase.swaps <= limit
+        assert phase.oracle_calls <= 2 * d * (2 + phase.swaps) + 1
+    spanner_is_one(learner, problem, seed)
+
+
+def spanner_is_one(learner, problem, seed):
+    """Every spanner, on its own active set, by another solver."""
+    run = SpannerRun(learner, problem, generator(seed, 0), "skip", 10**18)
+    for _ in range(6):
+        oracle, _, _ = run.active(run.phase + 1)
+        run.advance()
+        largest = 0.0
+        for row in run.spanner.inverse[run.spanner.real]:
+            length = np.linalg.norm(row)
+            for sign in (1.0, -1.0):
+                point, _ = independent(oracle, run.region, sign * row / length)
+                largest = max(largest, abs(float(row @ point)))
+        assert largest <= learner.C * (1 + 1e-6)
+
+
+def independent(oracle, region, u):
+    """Maximise over the active set with cvxpy, whatever the oracle used."""
+    import copy
+
+    if isinstance(region, uli.arm_sets.Finite):
+        return oracle.maximize(u)
+    other = copy.copy(region)
+    other.backend = "cvxpy"
+    if not hasattr(oracle, "box"):
+        return other.maximize(u)
+    V, b = np.vstack([oracle.cut[0], oracle.box[0]]), np.concatenate([oracle.cut[1], oracle.box[1]])
+    return other.maximize(u, eq=oracle.eq, le=(V, b) if len(V) else None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mode", MODES)
+def test_random_sets(name, mode):
+    for i, (d, C) in enumerate(((2, 1.2), (3, 1.05), (5, 2.0))):
+        check_instance(name, d, C, mode, seed=i)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mode", MODES)
+def test_two_hundred_random_sets(name, mode):
+    for i in range(15):
+        d, C = (2, 3, 5, 8)[i % 4], (1.05, 1.2, 2.0)[i % 3]
+        check_instance(name, d, C, mode, seed=100 + i)
+
+
+DEGENERATE = {
+    "optimal arm 0": (uli.arm_sets.Box([-1.0, -1.0], [0.0, 0.0]), [0.7, 0.5]),
+    "proper subspace": (np.array([[0.5, 0.5, 0.0], [0.2, -0.4, 0.0], [-0.3, 0.1, 0.0]]), [0.3] * 3),
+    "face": (uli.arm_sets.Simplex(3), [0.5, 0.5, -0.5]),
+    "duplicates": (np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [0.5, 0.2]),
+    "K < d": (np.array([[1.0, 0.0, 0.0], [0.0, 0.7, 0.0]]), [0.5, 0.2, 0.1]),
+    "d = 1": (uli.arm_sets.Box([-0.5], [1.0]), [0.7]),
+    "single arm": (np.array([[0.3, 0.4]]), [0.5, 0.5]),
+    "the origin alone": (np.zeros((2, 2)), [0.5, 0.5]),
+    "flat ellipsoid": (
+        uli.arm_sets.Ellipsoid([0.0, 0.0, 0.0], [[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]]),
+        [0.5, 0.3, 0.2],
+    ),
+    "redundant rows": (
+        uli.arm_sets.Polytope(
+            np.vstack([np.eye(2), -np.eye(2), np.eye(2), [[1.0, 1.0]]]),
+            [1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 2.0],
+        ),
+        [0.5, 0.2],
+    ),
+    "nearly parallel": (np.array([[1.0, 0.0], [1.0 - 5e-13, 1e-6], [0.5, 0.0]]), [0.8, 0.1]),
+}
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize("mode", MODES)
+def test_degenerate_sets(name, mode):
+    region, theta = DEGENERATE[name]
+    problem = uli.LinearBandit(theta, arm_set=region)
+    runs = uli.simulate(uli.SpannerElimination(0.05, mode=mode), problem, 10**15, 2, seed=1)
+    assert runs.holds.all()
+    assert (runs.mistakes(0.5) < 10**15 / 10).all()
+    for row in runs.phases:
+        assert row[0].first_round == 1
+        assert row[-1].last_round == 10**15
+        size = uli.arm_sets.as_arm_set(region).largest_norm() or 1.0
+        assert all(p.gaps.max() <= 4 * 2.0**-p.number * size * (1 + 1e-6) for p in row)
+
+
+def test_finite_arms_are_counted_by_arm():
+    arms = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
+    problem = uli.LinearBandit([0.5, 0.1], arms)
+    runs = uli.simulate(uli.SpannerElimination(0.05), problem, 10**10, 3, seed=1)
+    assert runs.eliminated_at is None
+    assert runs.plays is None
+    assert (runs.final_plays.sum(axis=1) == 10**10).all()
+    assert runs.last_play.max() == 10**10
+    assert runs.regret[:, -1] == pytest.approx(runs.final_plays @ problem.gaps)
+    assert runs.final_regret() == pytest.approx(runs.regret[:, -1])
+    other = uli.simulate(uli.LinearElimination(0.05), problem, 10**10, 3, seed=1)
+    assert other.plays is not None
+
+
+def test_same_path_for_any_company_horizon_and_rounds():
+    problem = uli.LinearBandit([0.5, 0.1, 0.2], arm_set=uli.arm_sets.Ball(3), noise="bernoulli")
+    learner = uli.SpannerElimination(0.05)
+    one = uli.simulate(learner, problem, 10**9, 4, seed=2)
+    two = uli.simulate(learner, problem, 10**9, 6, seed=2, n_jobs=2, rounds=[5, 10**6])
+    assert (one.block_arms == two.block_arms[:4, : one.block_arms.shape[1]]).all()
+    long = uli.simulate(learner, problem, 10**11, 4, seed=2, rounds=one.rounds)
+    assert long.regret == pytest.approx(one.regret, rel=1e-12)
+    assert (long.block_arms[:, : one.block_arms.shape[1]] == one.block_arms).all()
+
+
+def test_rounds_and_skip_agree_in_law():
+    from scipy.stats import ks_2samp
+
+    arms = np.array([[1.0, 0.0], [0.0, 1.0]])
+    problem = uli.LinearBandit([0.5, -0.3], arms, sigma=1.0)
+    learner = uli.SpannerElimination(0.2, C=1.01)
+    theta = {}
+    for engine, seed in (("skip", 1), ("rounds", 2)):
+        values = []
+        for r in range(200):
+            run = SpannerRun(learner, problem, generator(seed, r), engine, 10**18)
+            run.advance()
+            values.append(run.theta[0])
+        theta[engine] = values
+    assert ks_2samp(theta["skip"], theta["rounds"]).pvalue > 1e-3
+    uniform = uli.LinearBandit([0.5, -0.3], arms, noise="uniform")
+    assert uli.simulate(learner, uniform, 10**5, seed=1).engine == "rounds"
+    with pytest.raises(uli.errors.EngineError):
+        uli.simulate(learner, uniform, 10**5, seed=1, engine="skip")
+
+
+def test_save_load_table_and_plot(tmp_path):
+    problem = uli.LinearBandit([0.5, 0.1], arm_set=uli.arm_sets.Ball(2))
+    result = uli.compare([uli.SpannerElimination(0.1)], problem, 10**9, 2, seed=1)
+    runs = result["SpannerElimination"]
+    result.table()
+    result.plot(tmp_path / "gap.png")
+    runs.to_pandas()
+    runs.save(tmp_path / "runs")
+    loaded = uli.Runs.load(tmp_path / "runs")
+    assert (loaded.worst_ratio == runs.worst_ratio).all()
+    assert loaded.last_play is None
+    assert (loaded.phases[1][2].arms == runs.phases[1][2].arms).all()
+    assert (loaded.regret == runs.regret).all()
+    assert loaded.mistakes(0.01).tolist() == runs.mistakes(0.01).tolist()
+
+
+def test_the_bound():
+    d, C, delta, t = 3, 1.2, 0.1, 10**8
+    bound = uli.SpannerElimination(delta, C).guarantee(uli.arm_sets.Ball(d)).bound(t)
+    log_term = math.log(4 * d**3 * (t + 1) ** 2 / delta)
+    assert bound == pytest.approx(math.sqrt(32768 * C**4 * d**3 * log_term / (3 * t)))
+    # Published to two digits: F > 1 until 4.7e6, F > .1 until 5.9e8 at d = 2, C = 1.1.
+    known = uli.SpannerElimination(0.1, 1.1).guarantee((100, 2))
+    assert known.rounds_until(1.0) == pytest.approx(4.7e6, rel=0.02)
+    assert known.rounds_until(0.1) == pytest.approx(5.9e8, rel=0.02)
+    noisy = uli.SpannerElimination(delta, C, R=3.0).guarantee(uli.arm_sets.Ball(d)).bound(t)
+    assert noisy == pytest.approx(3 * bound)
+
+
+def test_other_units_are_the_same_problem():
+    one = uli.LinearBandit([0.5, 0.3], arm_set=uli.arm_sets.Ball(2), sigma=0.5)
+    two = uli.LinearBandit([1.5, 0.9], arm_set=uli.arm_sets.Ball(2, radius=10.0), sigma=15.0)
+    first = uli.SpannerElimination(0.1)
+    second = uli.SpannerElimination(0.1, R=30.0, theta_norm=3.0)
+    a, b = (uli.simulate(le, p, 10**9, 2, seed=3) for le, p in ((first, one), (second, two)))
+    assert b.block_arms == pytest.approx(10 * a.block_arms, abs=1e-5)
+    assert second.guarantee(two).bound(99) == pytest.approx(30 * first.guarantee(one).bound(99))
+    with pytest.raises(uli.errors.NoGuaranteeError, match="theta_norm"):
+        first.guarantee(uli.LinearBandit([1.5, 0.9], arm_set=uli.arm_sets.Ball(2)))
+    with pytest.raises(uli.errors.NoGuaranteeError, match="R = 2"):
+        first.guarantee(uli.LinearBandit([0.5, 0.3], arm_set=uli.arm_sets.Ball(2), sigma=2.0))
+
+
+def test_bad_input():
+    ball = uli.arm_sets.Ball(2)
+    for wrong in (1.0, 0.5, math.nan, "2"):
+        with pytest.raises(uli.errors.ArgumentError, match="C"):
+            uli.SpannerElimination(C=wrong)
+    with pytest.raises(uli.errors.ArgumentError, match="mode"):
+        uli.SpannerElimination(mode="hard")
+    with pytest.raises(uli.errors.ArgumentError, match="theta"):
+        uli.LinearBandit([1.0, 0.0, 0.0], arm_set=ball)
+    with pytest.raises(uli.errors.ArgumentError, match="theta"):
+        uli.LinearBandit([2.0, 0.0], arm_set=ball, noise="bernoulli")
+    with pytest.raises(uli.errors.ArgumentError, match="arms"):
+        uli.LinearBandit([1.0, 0.0])
+    with pytest.raises(uli.errors.ArgumentError, match="problem"):
+        uli.simulate(uli.SpannerElimination(), uli.BernoulliBandit([0.5]), 10)
+    with pytest.raises(uli.errors.ArgumentError, match="problem"):
+        uli.simulate(uli.UCB(), uli.LinearBandit([0.5, 0.1], arm_set=ball), 10)

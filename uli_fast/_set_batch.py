@@ -1,0 +1,120 @@
+"""All replications of a learner on an arm set, and the Runs they make."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from uli_fast import metrics
+from uli_fast._progress import Progress
+from uli_fast._typing import F64, I64
+from uli_fast.guarantees import Guarantee
+from uli_fast.learners._sets import BlockLog, SetLearner
+from uli_fast.problems.arms import ArmBandit
+from uli_fast.runs import Runs
+
+
+class SetBatch:
+    """Replications that are played one by one, phase by phase."""
+
+    def __init__(self, learner: SetLearner, problem: Any, T: int, engine: str, M: int) -> None:
+        self.learner, self.problem, self.T, self.engine = learner, problem, T, engine
+        self.logs: list[BlockLog] = [BlockLog() for _ in range(M)]
+
+    def play(
+        self,
+        r: int,
+        generator: Callable[[int], np.random.Generator],
+        stop: threading.Event,
+        bar: Progress,
+    ) -> None:
+        """Play replication r to the horizon."""
+        run = self.learner.begin(self.problem, generator(r), self.engine, self.T)
+        done = False
+        while not done and not stop.is_set():
+            done = run.advance()
+            bar.report(r, min(1.0, run.t / self.T))
+        self.logs[r] = run.log
+
+    def runs(self, recorded: I64, seed: int, guarantee: Guarantee | None, began: float) -> Runs:
+        """Return what happened."""
+        blocks = self._blocks()
+        first, last, gaps = blocks["block_first"], blocks["block_last"], blocks["block_gaps"]
+        regret = np.stack(
+            [
+                metrics.block_regret(a, b, c, recorded)
+                for a, b, c in zip(first, last, gaps, strict=True)
+            ]
+        )
+        finite = isinstance(self.problem, ArmBandit)
+        return Runs(
+            learner=repr(self.learner),
+            problem=repr(self.problem),
+            names=self.problem.names if isinstance(self.problem, ArmBandit) else (),
+            horizon=self.T,
+            seed=seed,
+            engine=self.engine,
+            gaps=self.problem.gaps if finite else None,
+            rounds=recorded,
+            plays=None,
+            **(self._by_arm() if finite else dict.fromkeys(("final_plays", "last_play"))),
+            eliminated_at=None,
+            recorded_regret=regret,
+            guarantee=guarantee,
+            baseline=self.learner.baseline,
+            delta=self.learner.delta,
+            elapsed=time.perf_counter() - began,
+            **blocks,
+        )
+
+    def _blocks(self) -> dict[str, Any]:
+        M, d = len(self.logs), self.problem.dimension
+        B = max(len(log.blocks) for log in self.logs)
+        P = max(len(log.work) for log in self.logs)
+        phase, first, last = (np.zeros((M, B), np.int64) for _ in range(3))
+        arms, gaps, work = np.zeros((M, B, d)), np.zeros((M, B)), np.zeros((M, P, 3))
+        for r, log in enumerate(self.logs):
+            k = len(log.blocks)
+            phase[r, :k] = [block.phase for block in log.blocks]
+            first[r, :k] = [block.first for block in log.blocks]
+            last[r, :k] = [block.last for block in log.blocks]
+            arms[r, :k] = [block.arm for block in log.blocks]
+            gaps[r, :k] = gaps_of(self.problem, arms[r, :k])
+            work[r, : len(log.work)] = log.work
+        return {
+            "block_phase": phase,
+            "block_first": first,
+            "block_last": last,
+            "block_gaps": gaps,
+            "block_arms": arms,
+            "phase_work": work,
+        }
+
+    def _by_arm(self) -> dict[str, I64]:
+        """Return counts and last plays where the arms are finitely many."""
+        M, K = len(self.logs), self.problem.n_arms
+        plays, last = np.zeros((M, K), np.int64), np.zeros((M, K), np.int64)
+        for r, log in enumerate(self.logs):
+            for block in log.blocks:
+                a = nearest(self.problem.arms, block.arm)
+                plays[r, a] += block.last - block.first + 1
+                last[r, a] = block.last
+        return {"final_plays": plays, "last_play": last}
+
+
+def nearest(arms: F64, arm: F64) -> int:
+    """Return the row that an oracle over the rows answered with."""
+    return int(np.abs(arms - arm).sum(axis=1).argmin())
+
+
+def gaps_of(problem: Any, arms: F64) -> F64:
+    """Return the gaps of arms that were played."""
+    if isinstance(problem, ArmBandit):
+        rows = [nearest(problem.features, arm) for arm in arms]
+        return problem.gaps[rows]
+    gaps: F64 = problem.gaps_of(arms)
+    return gaps

@@ -1,0 +1,237 @@
+"""Phased elimination with an adaptive barycentric spanner (PE on infinitely many arms).
+
+Deviation: the box |B^-1 a| <= C is kept in every phase (without it the optimal arm can be
+lost), and mode "soft" decides no ranks: its placeholders stay in the box and are not
+played (docs/errata.md).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64
+from uli_fast.errors import NoGuaranteeError
+from uli_fast.guarantees import Guarantee
+from uli_fast.learners._sets import Block, BlockLog, SetLearner, Work
+from uli_fast.problems.linear import LinearBandit, draw_mean
+from uli_fast.spanners import MODES, Oracle, Spanner, check_factor, find_spanner
+
+# The box is this much wider, so that rounding cannot exclude an optimal arm.
+BOX_MARGIN = 1.0 + 1e-8
+LARGEST_PHASE = 4e18
+
+
+@dataclass(frozen=True)
+class SpannerElimination(SetLearner):
+    """Play a barycentric spanner of the arms that are still good enough, in growing phases.
+
+    With probability 1 - delta every round's gap is at most
+    sqrt(32768 C^4 d^3 log(4 d^3 (t+1)^2 / delta) / (3 t)), times max(1, R), for arms and
+    theta of norm at most 1. Others are rescaled: arms by their largest norm, rewards by
+    that and ``theta_norm``; the bound comes back in reward units.
+
+    Parameters
+    ----------
+    delta
+        Probability with which the guarantee may fail.
+    C
+        Approximation factor of the spanner, above 1: smaller means shorter phases and more
+        calls of the oracle.
+    mode
+        "soft" decides no ranks and is the default; "paper" follows the paper's tests.
+    R
+        The noise is R-subgaussian, in reward units.
+    theta_norm
+        A bound on the norm of theta, where rewards are intercept + <theta, a> + noise.
+    """
+
+    delta: float = 0.05
+    C: float = 1.2
+    mode: str = "soft"
+    R: float = 1.0
+    theta_norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
+        object.__setattr__(self, "C", check_factor(self.C))
+        _check.one_of("mode", self.mode, MODES)
+        for name in ("R", "theta_norm"):
+            object.__setattr__(self, name, _check.positive(name, getattr(self, name)))
+
+    def guarantee(self, about: Any) -> Guarantee:
+        """Return F_ULI for a problem, an arm set, a (K, d) array or a pair (K, d)."""
+        from uli_fast.arm_sets import as_arm_set
+
+        largest, slope_norm, noise = 1.0, 0.0, 0.0
+        if isinstance(about, tuple) and len(about) == 2 and np.ndim(about[0]) == 0:
+            d = _check.whole("about", about[1])
+        else:
+            region = as_arm_set(region_of(about) if isinstance(about, LinearBandit) else about)
+            d, largest = region.dimension, region.largest_norm() or 1.0
+        if isinstance(about, LinearBandit):
+            slope_norm, noise = about.slope_norm, about.noise_subgaussian
+        if noise > self.R:
+            raise NoGuaranteeError(
+                f"the noise is {noise:g}-subgaussian but the learner assumes R = {self.R:g}; "
+                f"use R = {noise:g} or more"
+            )
+        if slope_norm > self.theta_norm * (1.0 + 1e-12):
+            raise NoGuaranteeError(
+                f"theta has norm {slope_norm:g}; say so with theta_norm = {slope_norm:g} or more"
+            )
+        scale = largest * self.theta_norm
+        parameters = {"d": d, "C": self.C, "R": self.R / scale, "largest_gap": 2.0}
+        return Guarantee("PE-spanner", self.delta, parameters, scale)
+
+    def begin(
+        self, problem: Any, rng: np.random.Generator, engine: str, horizon: int
+    ) -> SpannerRun:
+        """Allocate one replication."""
+        return SpannerRun(self, problem, rng, engine, horizon)
+
+    def phase_size(self, m: int, d: int, scale: float) -> float:
+        """Return T_m = 256 C^4 d^3 4^m log(d^3 4^m / delta), times max(1, R^2)."""
+        log_term = 3.0 * math.log(d) + m * math.log(4.0) - math.log(self.delta)
+        size = 256.0 * self.C**4 * d**3 * 4.0 ** min(m, 400) * log_term
+        return min(size * max(1.0, (self.R / scale) ** 2), LARGEST_PHASE)
+
+
+def region_of(problem: LinearBandit) -> Any:
+    """Return the arm set of a problem, or its finitely many arms."""
+    return getattr(problem, "arm_set", None) or problem.arms  # type: ignore[attr-defined]
+
+
+class SpannerRun:
+    """One replication in progress."""
+
+    def __init__(
+        self,
+        learner: SpannerElimination,
+        problem: Any,
+        rng: np.random.Generator,
+        engine: str,
+        horizon: int,
+    ) -> None:
+        from uli_fast.arm_sets import as_arm_set
+
+        self.learner, self.problem, self.rng, self.engine = learner, problem, rng, engine
+        self.horizon = horizon
+        self.region = as_arm_set(region_of(problem))
+        self.size = self.region.largest_norm() or 1.0
+        self.scale = self.size * learner.theta_norm
+        d = self.region.dimension
+        self.theta: F64 = np.zeros(d)  # theta_hat, for arms divided by their largest norm
+        self.spanner: Spanner | None = None
+        self.t = self.phase = 0
+        self.log = BlockLog()
+
+    def advance(self) -> bool:
+        """Play a phase and say whether the horizon is reached."""
+        begun = time.perf_counter()
+        learner, d = self.learner, self.region.dimension
+        self.phase += 1
+        size = learner.phase_size(self.phase, d, self.scale)
+        oracle, best, calls = self.active(self.phase)
+        spanner = find_spanner(
+            oracle, d, self.size / math.sqrt(size), learner.C, learner.mode, self.size
+        )
+        arms = spanner.arms
+        if not len(arms):  # nothing but the origin, up to the placeholders' length
+            arms = best[None]
+        n = math.ceil(size / d)
+        means = np.array([self._play(arm, n) for arm in arms])
+        self.theta = ridge(arms / self.size, n, means / self.scale)
+        self.spanner = spanner
+        work = Work(spanner.oracle_calls + calls, spanner.swaps, time.perf_counter() - begun)
+        self.log.work.append(work)
+        return self.t >= self.horizon
+
+    def _play(self, arm: F64, n: int) -> float:
+        """Play an arm n times; return its mean reward less the intercept."""
+        if self.t < self.horizon:
+            last = min(self.t + n, self.horizon)
+            self.log.blocks.append(Block(self.phase, self.t + 1, last, arm))
+        self.t += n
+        return draw_mean(self.problem, self.rng, arm, n, self.engine)
+
+    def active(self, m: int) -> tuple[Oracle, F64, int]:
+        """Return the active set S_m, its empirically best arm, and the calls that took."""
+        if self.spanner is None:
+            whole = self.region.restrict()
+            return whole, whole.maximize(np.eye(self.region.dimension)[0])[0], 1
+        rows, eq = box_of(self.spanner, self.learner.mode)
+        limit = np.full(2 * len(rows), self.learner.C * BOX_MARGIN)
+        box = (np.vstack([rows, -rows]), limit)
+        direction = self.theta / self.size
+        length = float(np.linalg.norm(direction))
+        if length == 0.0:
+            within = Boxed(self.region, box, eq, None)
+            return within, within.maximize(np.eye(self.region.dimension)[0])[0], 1
+        best, _ = Boxed(self.region, box, eq, None).maximize(direction / length)
+        # Arms within 2^(1-m) of the best: -<theta_hat, a> <= 2^(1-m) - <theta_hat, a*>.
+        room = 2.0 ** (1 - m) - float(direction @ best)
+        cut = (-direction[None], np.array([room]))
+        return Boxed(self.region, box, eq, cut), best, 1
+
+
+def box_of(spanner: Spanner, mode: str) -> tuple[F64, tuple[F64, F64] | None]:
+    """Return the rows whose products with an arm are its coefficients, and what it must satisfy."""
+    if mode == "soft":
+        return spanner.inverse, None
+    B = spanner.arms
+    d = spanner.columns.shape[0]
+    if not len(B):
+        return np.zeros((0, d)), (np.eye(d), np.zeros(d))
+    rows: F64 = np.linalg.pinv(B.T)
+    normal: F64 = np.linalg.svd(B)[2][len(B) :]
+    return rows, (normal, np.zeros(len(normal))) if len(normal) else None
+
+
+class Boxed:
+    """An arm set cut by a half-space and a box; the box is looked at only where it binds.
+
+    On convex sets it almost never does. Finitely many arms are masked by it at once.
+    """
+
+    def __init__(
+        self,
+        region: Any,
+        box: tuple[F64, F64],
+        eq: tuple[F64, F64] | None,
+        cut: tuple[F64, F64] | None,
+    ) -> None:
+        from uli_fast.arm_sets import Finite
+
+        self.region, self.box, self.eq = region, box, eq
+        self.cut = cut if cut is not None else (np.zeros((0, region.dimension)), np.zeros(0))
+        self.exact = isinstance(region, Finite)
+        self.oracle = self._built(self.exact)
+
+    def _built(self, with_box: bool) -> Any:
+        V, b = self.cut
+        if with_box:
+            V, b = np.vstack([V, self.box[0]]), np.concatenate([b, self.box[1]])
+        return self.region.restrict(eq=self.eq, le=(V, b) if len(V) else None)
+
+    def maximize(self, u: F64) -> tuple[F64, float]:
+        """Return a point of the cut set and an upper bound on the value."""
+        point, bound = self.oracle.maximize(u)
+        if self.exact or not (self.box[0] @ point > self.box[1]).any():
+            return point, float(bound)
+        self.exact, self.oracle = True, self._built(True)
+        point, bound = self.oracle.maximize(u)
+        return point, float(bound)
+
+
+def ridge(arms: F64, n: int, means: F64) -> F64:
+    """Return V^-1 sum of a X with V = I + n sum a a^T, by a QR that never forms V."""
+    d = arms.shape[1]
+    stacked = np.vstack([arms, np.eye(d) / math.sqrt(n)])
+    theta: F64 = np.linalg.lstsq(stacked, np.concatenate([means, np.zeros(d)]), rcond=None)[0]
+    return theta
