@@ -50,7 +50,7 @@ def test_the_trap_is_escaped_in_four_hundred_runs(mode):
             run.advance()
             played = np.array([block.arm for block in run.log.blocks if block.phase == m])
             assert (0.5 - played @ problem.theta).max() <= 4 * 2.0**-m
-        oracle, _, _ = run.active(9)
+        oracle, _, _ = run.phases.active(9)
         assert oracle.maximize(np.array([1.0, 0.0]))[0][0] == 1.0
 
 
@@ -101,13 +101,13 @@ def spanner_is_one(learner, problem, seed):
     """Every spanner, on its own active set, by another solver."""
     run = SpannerRun(learner, problem, generator(seed, 0), "skip", 10**18)
     for _ in range(6):
-        oracle, _, _ = run.active(run.phase + 1)
+        oracle, _, _ = run.phases.active(run.phases.phase + 1)
         run.advance()
         largest = 0.0
-        for row in run.spanner.inverse[run.spanner.real]:
+        for row in run.phases.spanner.inverse[run.phases.spanner.real]:
             length = np.linalg.norm(row)
             for sign in (1.0, -1.0):
-                point, _ = independent(oracle, run.region, sign * row / length)
+                point, _ = independent(oracle, run.phases.region, sign * row / length)
                 largest = max(largest, abs(float(row @ point)))
         assert largest <= learner.C * (1 + 1e-6)
 
@@ -218,7 +218,7 @@ def test_rounds_and_skip_agree_in_law():
         for r in range(200):
             run = SpannerRun(learner, problem, generator(seed, r), engine, 10**18)
             run.advance()
-            values.append(run.theta[0])
+            values.append(run.phases.theta[0])
         theta[engine] = values
     assert ks_2samp(theta["skip"], theta["rounds"]).pvalue > 1e-3
     uniform = uli.LinearBandit([0.5, -0.3], arms, noise="uniform")

@@ -70,6 +70,10 @@ class SetLearner:
         """Return the bound, or None with a warning where the proof does not apply."""
         return guarantee_or_warning(self.guarantee, about)
 
+    def start(self, arms: Any, **more: Any) -> Any:
+        """Begin live decisions on an arm set."""
+        raise NotImplementedError
+
     def begin(self, problem: Any, rng: np.random.Generator, engine: str, horizon: int) -> SetRun:
         """Allocate one replication."""
         raise NotImplementedError

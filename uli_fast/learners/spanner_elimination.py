@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from uli_fast.guarantees import Guarantee
 from uli_fast.learners._sets import Block, BlockLog, SetLearner, Work
 from uli_fast.problems.linear import LinearBandit, draw_mean
 from uli_fast.spanners import MODES, Oracle, Spanner, check_factor, find_spanner
+
+if TYPE_CHECKING:
+    from uli_fast.arm_sets import ArmSet
+    from uli_fast.players.spanner_elimination import SpannerPlayer
 
 # The box is this much wider, so that rounding cannot exclude an optimal arm.
 BOX_MARGIN = 1.0 + 1e-8
@@ -95,6 +99,31 @@ class SpannerElimination(SetLearner):
         """Allocate one replication."""
         return SpannerRun(self, problem, rng, engine, horizon)
 
+    def start(
+        self,
+        arms: Any,
+        seed: int | None = None,
+        horizon: int | None = None,
+        low: float = -math.inf,
+        high: float = math.inf,
+        intercept: float = 0.0,
+    ) -> SpannerPlayer:
+        """Begin live decisions on an arm set or a (K, d) array; decisions are vectors.
+
+        Rewards are unbounded by default, with R-subgaussian noise around
+        intercept + <theta, a>; nothing is drawn at random and nothing is tuned to a
+        horizon, so ``seed`` and ``horizon`` change nothing.
+        """
+        from uli_fast.arm_sets import as_arm_set
+        from uli_fast.players.spanner_elimination import SpannerPlayer
+
+        if horizon is not None:
+            _check.horizon("horizon", horizon)
+        if seed is not None:
+            _check.seed("seed", seed)
+        at = _check.number("intercept", intercept)
+        return SpannerPlayer(self, as_arm_set(arms), *_check.reward_range(low, high), at)
+
     def phase_size(self, m: int, d: int, scale: float) -> float:
         """Return T_m = 256 C^4 d^3 4^m log(d^3 4^m / delta), times max(1, R^2)."""
         log_term = 3.0 * math.log(d) + m * math.log(4.0) - math.log(self.delta)
@@ -105,6 +134,57 @@ class SpannerElimination(SetLearner):
 def region_of(problem: LinearBandit) -> Any:
     """Return the arm set of a problem, or its finitely many arms."""
     return getattr(problem, "arm_set", None) or problem.arms  # type: ignore[attr-defined]
+
+
+class SpannerPhases:
+    """The phases of one run: a spanner of the active arms each, and the estimate at its end."""
+
+    def __init__(self, learner: SpannerElimination, region: ArmSet) -> None:
+        self.learner, self.region = learner, region
+        self.size = region.largest_norm() or 1.0
+        self.scale = self.size * learner.theta_norm
+        self.theta: F64 = np.zeros(region.dimension)  # theta_hat, for arms divided by ``size``
+        self.spanner: Spanner | None = None
+        self.best: F64 = np.zeros(region.dimension)  # the arm that theta_hat likes best
+        self.phase = 0
+
+    def open(self) -> tuple[F64, int, Work]:
+        """Begin the next phase; return its arms, the plays of each, and what that took."""
+        begun = time.perf_counter()
+        learner, d = self.learner, self.region.dimension
+        self.phase += 1
+        size = learner.phase_size(self.phase, d, self.scale)
+        oracle, self.best, calls = self.active(self.phase)
+        length = self.size / math.sqrt(size)
+        self.spanner = find_spanner(oracle, d, length, learner.C, learner.mode, self.size)
+        # Without a real column there is nothing but the origin, up to the placeholders' length.
+        arms = self.spanner.arms if self.spanner.real.any() else self.best[None]
+        calls += self.spanner.oracle_calls
+        work = Work(calls, self.spanner.swaps, time.perf_counter() - begun)
+        return arms, math.ceil(size / d), work
+
+    def close(self, arms: F64, n: int, means: F64) -> None:
+        """Estimate theta from this phase's mean rewards, less the intercept."""
+        self.theta = ridge(arms / self.size, n, means / self.scale)
+
+    def active(self, m: int) -> tuple[Oracle, F64, int]:
+        """Return the active set S_m, its empirically best arm, and the calls that took."""
+        if self.spanner is None:
+            whole = self.region.restrict()
+            return whole, whole.maximize(np.eye(self.region.dimension)[0])[0], 1
+        rows, eq = box_of(self.spanner, self.learner.mode)
+        limit = np.full(2 * len(rows), self.learner.C * BOX_MARGIN)
+        box = (np.vstack([rows, -rows]), limit)
+        direction = self.theta / self.size
+        length = float(np.linalg.norm(direction))
+        within = Boxed(self.region, box, eq, None)
+        if length == 0.0:
+            return within, within.maximize(np.eye(self.region.dimension)[0])[0], 1
+        best, _ = within.maximize(direction / length)
+        # Arms within 2^(1-m) of the best: -<theta_hat, a> <= 2^(1-m) - <theta_hat, a*>.
+        room = 2.0 ** (1 - m) - float(direction @ best)
+        cut = (-direction[None], np.array([room]))
+        return Boxed(self.region, box, eq, cut), best, 1
 
 
 class SpannerRun:
@@ -120,64 +200,26 @@ class SpannerRun:
     ) -> None:
         from uli_fast.arm_sets import as_arm_set
 
-        self.learner, self.problem, self.rng, self.engine = learner, problem, rng, engine
-        self.horizon = horizon
-        self.region = as_arm_set(region_of(problem))
-        self.size = self.region.largest_norm() or 1.0
-        self.scale = self.size * learner.theta_norm
-        d = self.region.dimension
-        self.theta: F64 = np.zeros(d)  # theta_hat, for arms divided by their largest norm
-        self.spanner: Spanner | None = None
-        self.t = self.phase = 0
+        self.problem, self.rng, self.engine, self.horizon = problem, rng, engine, horizon
+        self.phases = SpannerPhases(learner, as_arm_set(region_of(problem)))
+        self.t = 0
         self.log = BlockLog()
 
     def advance(self) -> bool:
         """Play a phase and say whether the horizon is reached."""
-        begun = time.perf_counter()
-        learner, d = self.learner, self.region.dimension
-        self.phase += 1
-        size = learner.phase_size(self.phase, d, self.scale)
-        oracle, best, calls = self.active(self.phase)
-        spanner = find_spanner(
-            oracle, d, self.size / math.sqrt(size), learner.C, learner.mode, self.size
-        )
-        arms = spanner.arms
-        if not len(arms):  # nothing but the origin, up to the placeholders' length
-            arms = best[None]
-        n = math.ceil(size / d)
-        means = np.array([self._play(arm, n) for arm in arms])
-        self.theta = ridge(arms / self.size, n, means / self.scale)
-        self.spanner = spanner
-        work = Work(spanner.oracle_calls + calls, spanner.swaps, time.perf_counter() - begun)
+        arms, n, work = self.phases.open()
         self.log.work.append(work)
+        means = np.array([self._play(arm, n) for arm in arms])
+        self.phases.close(arms, n, means)
         return self.t >= self.horizon
 
     def _play(self, arm: F64, n: int) -> float:
         """Play an arm n times; return its mean reward less the intercept."""
         if self.t < self.horizon:
             last = min(self.t + n, self.horizon)
-            self.log.blocks.append(Block(self.phase, self.t + 1, last, arm))
+            self.log.blocks.append(Block(self.phases.phase, self.t + 1, last, arm))
         self.t += n
         return draw_mean(self.problem, self.rng, arm, n, self.engine)
-
-    def active(self, m: int) -> tuple[Oracle, F64, int]:
-        """Return the active set S_m, its empirically best arm, and the calls that took."""
-        if self.spanner is None:
-            whole = self.region.restrict()
-            return whole, whole.maximize(np.eye(self.region.dimension)[0])[0], 1
-        rows, eq = box_of(self.spanner, self.learner.mode)
-        limit = np.full(2 * len(rows), self.learner.C * BOX_MARGIN)
-        box = (np.vstack([rows, -rows]), limit)
-        direction = self.theta / self.size
-        length = float(np.linalg.norm(direction))
-        if length == 0.0:
-            within = Boxed(self.region, box, eq, None)
-            return within, within.maximize(np.eye(self.region.dimension)[0])[0], 1
-        best, _ = Boxed(self.region, box, eq, None).maximize(direction / length)
-        # Arms within 2^(1-m) of the best: -<theta_hat, a> <= 2^(1-m) - <theta_hat, a*>.
-        room = 2.0 ** (1 - m) - float(direction @ best)
-        cut = (-direction[None], np.array([room]))
-        return Boxed(self.region, box, eq, cut), best, 1
 
 
 def box_of(spanner: Spanner, mode: str) -> tuple[F64, tuple[F64, F64] | None]:
@@ -188,7 +230,7 @@ def box_of(spanner: Spanner, mode: str) -> tuple[F64, tuple[F64, F64] | None]:
     d = spanner.columns.shape[0]
     if not len(B):
         return np.zeros((0, d)), (np.eye(d), np.zeros(d))
-    rows: F64 = np.linalg.pinv(B.T)
+    rows = np.asarray(np.linalg.pinv(B.T), np.float64)
     normal: F64 = np.linalg.svd(B)[2][len(B) :]
     return rows, (normal, np.zeros(len(normal))) if len(normal) else None
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from uli_fast.errors import StateError
 from uli_fast.learners._arms import ArmLearner
+from uli_fast.learners._sets import SetLearner
 from uli_fast.players._base import Certificate, Decision, Player, describe
 
 # Learners and bases that are described by their parameters alone.
@@ -17,6 +18,7 @@ _PLAIN = (
     "UCB",
     "LilUCB",
     "LinearElimination",
+    "SpannerElimination",
     "MetaElimination",
     "Exp3P",
     "GeometricHedge",
@@ -26,7 +28,7 @@ _PLAIN = (
 __all__ = ["Certificate", "Decision", "Player", "restore"]
 
 
-def restore(state: Mapping[str, Any], learner: Any = None) -> Player:
+def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> Any:
     """Rebuild a player from what ``player.state()`` returned, bit for bit.
 
     Parameters
@@ -36,6 +38,8 @@ def restore(state: Mapping[str, Any], learner: Any = None) -> Player:
     learner
         Needed only where the learner holds functions (EliminationFramework) or a base of
         your own.
+    arms
+        The arm set, for players on one (SpannerElimination): it is not in the state.
     """
     if not isinstance(state, Mapping):
         raise StateError("state", f"must be a mapping, got {type(state).__name__}")
@@ -43,11 +47,17 @@ def restore(state: Mapping[str, Any], learner: Any = None) -> Player:
         spec = state["learner"]
         if learner is None:
             learner = _rebuilt(spec)
-        elif not isinstance(learner, ArmLearner) or describe(learner) != spec:
+        elif not isinstance(learner, ArmLearner | SetLearner) or describe(learner) != spec:
             raise StateError("learner", f"is not the one of the state, {spec}")
         low, high = (
             math.inf * s if x is None else x for s, x in zip((-1, 1), state["range"], strict=True)
         )
+        if isinstance(learner, SetLearner):
+            if arms is None:
+                raise StateError("arms", "must be given: the arm set is not in the state")
+            live = learner.start(arms, low=low, high=high, intercept=state["intercept"])
+            live._load(state)
+            return live
         labels = state["labels"]
         numbered = labels == list(range(len(labels)))
         player = learner.revive(len(labels) if numbered else labels, low, high, state["extra"])

@@ -148,6 +148,8 @@ class Player:
         t = int(self._state.clock[0]) + 1
         envelope = guarantee.bound(t)
         largest = guarantee.scale * guarantee.parameters.get("largest_gap", math.inf)
+        if math.isfinite(self.low):
+            largest = min(largest, self._scale)
         bound = min(envelope, self._unit_gap_bound() * self._scale, largest)
         if len(self.active) == 1:
             bound = 0.0 if guarantee.proved else bound

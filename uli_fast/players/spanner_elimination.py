@@ -1,0 +1,191 @@
+"""Live phased elimination on an arm set: decisions are vectors.
+
+Rewards are applied in the order of the decisions, each once all earlier ones are
+settled. A phase closes when every decision of its quotas is settled; what is asked
+beyond them in the meantime plays its arms on in turn and is not learned from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64, I64
+from uli_fast.errors import ConflictingRewardError, StateError, UnknownDecisionError
+from uli_fast.learners.spanner_elimination import SpannerPhases
+from uli_fast.players._base import Certificate, Decision, describe
+from uli_fast.spanners import Spanner
+
+if TYPE_CHECKING:
+    from uli_fast.arm_sets import ArmSet
+    from uli_fast.learners.spanner_elimination import SpannerElimination
+
+SCHEMA = 1
+
+
+class SpannerPlayer:
+    """Asks for each arm of the phase's spanner in turn."""
+
+    def __init__(
+        self, learner: SpannerElimination, region: ArmSet, low: float, high: float, intercept: float
+    ) -> None:
+        self.learner, self.low, self.high, self.intercept = learner, low, high, intercept
+        self._phases = SpannerPhases(learner, region)
+        self._decisions: list[tuple[int, int]] = []  # phase and number of the arm
+        self._rewards: list[float | None] = []
+        self._settled = 0
+        self._arms: F64
+        self._open()
+
+    @property
+    def phase(self) -> int:
+        """The phase in which settled rewards now count."""
+        return self._phases.phase
+
+    @property
+    def arms(self) -> F64:
+        """The arms of this phase, one per row."""
+        return self._arms
+
+    @property
+    def quota(self) -> int:
+        """Plays of each of them."""
+        return self._n
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """Ids of the decisions whose reward is still awaited."""
+        return tuple(i + 1 for i, r in enumerate(self._rewards) if r is None)
+
+    def ask(self, n: int | None = None) -> Any:
+        """Return the next decision, or a list of the next n; ``arm`` is a tuple of numbers."""
+        if n is not None:
+            return [self._ask() for _ in range(_check.whole("n", n))]
+        return self._ask()
+
+    def tell(self, id: int, reward: float) -> None:
+        """Give the reward of a decision; telling the same again changes nothing."""
+        known = isinstance(id, int) and not isinstance(id, bool) and 1 <= id <= len(self._rewards)
+        if not known:
+            raise UnknownDecisionError("id", f"no decision {id!r} was asked for")
+        value = _check.reward(reward, self.low, self.high)
+        before = self._rewards[id - 1]
+        if before is not None and before != value:
+            raise ConflictingRewardError(
+                "reward", f"decision {id} already has reward {before!r}, got {value!r}"
+            )
+        self._rewards[id - 1] = value
+        self._settle()
+
+    def recommend(self) -> tuple[float, ...]:
+        """Return the active arm that the last closed phase's estimate likes best."""
+        return tuple(self._phases.best.tolist())
+
+    def certificate(self) -> Certificate:
+        """Return what is certain of every arm that is asked for, from settled rewards alone."""
+        guarantee = self.learner.guarantee(self._phases.region)
+        t = self._settled + 1
+        envelope = guarantee.bound(t)
+        # G(m) = 4 2^-m for the arms of phase m, in units of the proofs.
+        phase_bound = 4.0 * 2.0**-self.phase * self._phases.scale
+        bound = min(envelope, phase_bound, 2.0 * self._phases.scale)
+        return Certificate(t, bound, envelope, guarantee.delta, (), guarantee.proved)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as plain numbers, for JSON and ``uli.restore(state, arms=...)``."""
+        finite = math.isfinite(self.low)
+        return {
+            "schema": SCHEMA,
+            "learner": describe(self.learner),
+            "set": repr(self._phases.region),
+            "range": [self.low, self.high] if finite else [None, None],
+            "intercept": self.intercept,
+            "phase": self.phase,
+            "theta": self._phases.theta.tolist(),
+            "columns": self._spanner.columns.tolist(),
+            "real": self._spanner.real.tolist(),
+            "inverse": self._spanner.inverse.tolist(),
+            "best": self._phases.best.tolist(),
+            "arms": self._arms.tolist(),
+            "n": self._n,
+            "asked": self._asked,
+            "sums": self._sums.tolist(),
+            "counts": self._counts.tolist(),
+            "decisions": [list(d) for d in self._decisions],
+            "rewards": list(self._rewards),
+            "settled": self._settled,
+        }
+
+    # Inside.
+
+    def _open(self) -> None:
+        self._arms, self._n, _ = self._phases.open()
+        self._asked = 0
+        self._sums: F64 = np.zeros(len(self._arms))
+        self._counts: I64 = np.zeros(len(self._arms), np.int64)
+
+    @property
+    def _spanner(self) -> Spanner:
+        assert self._phases.spanner is not None
+        return self._phases.spanner
+
+    def _ask(self) -> Decision:
+        quota = self._n * len(self._arms)
+        within = self._asked < quota
+        a = self._asked // self._n if within else (self._asked - quota) % len(self._arms)
+        self._asked += 1
+        self._decisions.append((self.phase if within else 0, a))
+        self._rewards.append(None)
+        return Decision(len(self._decisions), tuple(self._arms[a].tolist()), 1.0)  # type: ignore[arg-type]
+
+    def _settle(self) -> None:
+        while self._settled < len(self._decisions):
+            reward = self._rewards[self._settled]
+            if reward is None:
+                return
+            phase, a = self._decisions[self._settled]
+            self._settled += 1
+            if phase != self.phase:
+                continue
+            self._sums[a] += reward - self.intercept
+            self._counts[a] += 1
+            if (self._counts == self._n).all():
+                self._phases.close(self._arms, self._n, self._sums / self._n)
+                self._open()
+
+    def _load(self, saved: Mapping[str, Any]) -> None:
+        if saved["schema"] != SCHEMA:
+            raise StateError("state", f"has schema {saved['schema']!r}, not {SCHEMA}")
+        if saved["set"] != repr(self._phases.region):
+            raise StateError("arms", f"are not those of the state, {saved['set']}")
+        phases = self._phases
+        phases.phase = int(saved["phase"])
+        phases.theta = np.array(saved["theta"])
+        phases.spanner = _spanner(saved["columns"], saved["real"], saved["inverse"])
+        phases.best = np.array(saved["best"])
+        self._arms, self._n = np.array(saved["arms"]), int(saved["n"])
+        self._asked = int(saved["asked"])
+        self._sums, self._counts = np.array(saved["sums"]), np.array(saved["counts"], np.int64)
+        self._decisions = [(int(m), int(a)) for m, a in saved["decisions"]]
+        self._rewards = [
+            None if r is None else _check.reward(r, self.low, self.high) for r in saved["rewards"]
+        ]
+        self._settled = int(saved["settled"])
+        consistent = (
+            len(self._decisions) == len(self._rewards)
+            and 0 <= self._settled <= len(self._decisions)
+            and None not in self._rewards[: self._settled]
+            and len(self._sums) == len(self._counts) == len(self._arms)
+        )
+        if not consistent:
+            raise StateError("state", "contradicts itself: decisions, counts and rewards differ")
+
+
+def _spanner(columns: Any, real: Any, inverse: Any) -> Spanner:
+    matrix = np.array(columns)
+    log_det = float(np.linalg.slogdet(matrix).logabsdet)
+    return Spanner(matrix, np.array(real, np.bool_), np.array(inverse), log_det, 0, 0)
