@@ -6,14 +6,18 @@ on infinitely many arms has to remember is its list of blocks.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from uli_fast._typing import F64
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import guarantee_or_warning
+
+if TYPE_CHECKING:
+    from uli_fast.players.spanner_elimination import SpannerPlayer
 
 
 class Block(NamedTuple):
@@ -70,7 +74,15 @@ class SetLearner:
         """Return the bound, or None with a warning where the proof does not apply."""
         return guarantee_or_warning(self.guarantee, about)
 
-    def start(self, arms: Any, **more: Any) -> Any:
+    def start(
+        self,
+        arms: Any,
+        seed: int | None = None,
+        horizon: int | None = None,
+        low: float = -math.inf,
+        high: float = math.inf,
+        intercept: float = 0.0,
+    ) -> SpannerPlayer:
         """Begin live decisions on an arm set."""
         raise NotImplementedError
 
