@@ -192,6 +192,8 @@ def reference(case, u, eq, le):
     """Return the maximum by scipy's linprog or by cvxpy, None if there is no point."""
     if case.linear is not None:
         return _by_linprog(case.linear, u, eq, le)
+    if eq is None and le is not None and len(le[1]) == 1:
+        return _by_duality(case.made, u, np.asarray(le[0])[0], float(le[1][0]))
     a = cp.Variable(u.size)
     constraints = case.conic(a)
     if eq is not None:
@@ -203,6 +205,27 @@ def reference(case, u, eq, le):
         warnings.simplefilter("ignore")  # thin slices are solved inaccurately
         problem.solve(solver=cp.CLARABEL)
     return problem.value if problem.status.startswith("optimal") else None
+
+
+def _by_duality(made, u, v, b):
+    """Return min over s >= 0 of max <u - s v, a> + s b over a ball or ellipsoid.
+
+    Interior-point methods are too inaccurate for thin caps.
+    """
+    shape = made.shape if hasattr(made, "shape") else made.radius * np.eye(u.size)
+    inner, outer, room = u @ shape, v @ shape, b - v @ made.center
+
+    def dual(log_s):
+        s = np.exp(log_s)
+        return np.linalg.norm(inner - s * outer) + s * room
+
+    ends = np.linspace(-40, 40, 401)
+    at = int(np.argmin([dual(s) for s in ends]))
+    low, high = ends[max(at - 1, 0)], ends[min(at + 1, 400)]
+    for _ in range(120):  # by thirds
+        first, second = (2 * low + high) / 3, (low + 2 * high) / 3
+        low, high = (low, second) if dual(first) <= dual(second) else (first, high)
+    return u @ made.center + min(dual(low), np.linalg.norm(inner))
 
 
 def _by_linprog(linear, u, eq, le):

@@ -5,7 +5,7 @@ import pytest
 
 import uli_fast as uli
 from tests.arm_sets.cases import LINEAR, ROUND, reference
-from uli_fast.arm_sets import _chain, _clarabel, _closed, _highs
+from uli_fast.arm_sets import _chain, _clarabel, _highs, _kernels
 from uli_fast.errors import ArgumentError, InfeasibleError, OracleError
 
 SETS = uli.arm_sets
@@ -100,56 +100,66 @@ def test_a_point_fixed_by_equalities(family):
     assert bound == pytest.approx(u @ case.inside, abs=1e-6)
 
 
-BROKEN = {
-    "box": (_highs.Highs, "highs"),
-    "polytope": (_highs.Highs, "highs"),
-    "ball": (_clarabel.Clarabel, "clarabel"),
+BACK_ENDS = {
+    "box": {"kernel": _kernels.VertexKernel, "highs": _highs.Highs},
+    "polytope": {"kernel": _kernels.VertexKernel, "highs": _highs.Highs},
+    "ball": {"kernel": _kernels.BallKernel, "clarabel": _clarabel.Clarabel},
 }
 
 
-@pytest.mark.parametrize("damage", ["outside", "low", "NaN", "raises"])
-@pytest.mark.parametrize("family", BROKEN)
-def test_a_broken_back_end_is_replaced_and_counted(monkeypatch, family, damage):
-    backend, name = BROKEN[family]
-    case, rng = make(family), np.random.default_rng(6)
-    V = rng.standard_normal((2, 3))
-    le, u = (V, V @ case.inside + 0.1), rng.standard_normal(3)
+def break_(monkeypatch, backend, damage):
     solve = backend.solve
 
     def broken(self, g):
         answer = solve(self, g)
         if damage == "raises":
             raise RuntimeError("a solver's own exception")
-        if damage == "outside":
-            return answer._replace(x=answer.x * 1.001)
-        if damage == "NaN":
-            return answer._replace(x=answer.x * np.nan)
-        return answer._replace(x=answer.x * 0.99)  # inside, but not the maximum
+        if damage == "infeasible":
+            raise _chain.Infeasible
+        if damage == "multipliers":
+            return answer._replace(le=answer.le * np.nan)
+        factor = {"outside": 1.001, "NaN": np.nan, "low": 0.99}[damage]  # low: not the maximum
+        return answer._replace(x=answer.x * factor)
 
     monkeypatch.setattr(backend, "solve", broken)
+
+
+@pytest.mark.parametrize("damage", ["outside", "low", "NaN", "raises", "multipliers"])
+@pytest.mark.parametrize("family", BACK_ENDS)
+def test_broken_back_ends_are_replaced_and_counted(monkeypatch, family, damage):
+    case, rng = make(family), np.random.default_rng(6)
+    V = rng.standard_normal((2, 3))
+    le, u = (V, V @ case.inside + 0.1), rng.standard_normal(3)
+    best = reference(case, u, None, le)
+    names = [*BACK_ENDS[family], "cvxpy"]
+    for i, (name, backend) in enumerate(BACK_ENDS[family].items()):
+        break_(monkeypatch, backend, damage)
+        restricted = case.made.restrict(le=le)
+        for _ in range(2):
+            point, bound = restricted.maximize(u)
+            assert bound == pytest.approx(best, abs=1e-6)
+            assert u @ point == pytest.approx(best, abs=1e-6)
+        assert restricted.calls == 2
+        assert restricted.rejected == dict.fromkeys(names[: i + 1], 2)
+        assert restricted.answers == {names[i + 1]: 2}
+        alone = FAMILIES[family](3, np.random.default_rng(0), name)
+        with pytest.raises(OracleError, match=rf"{name}.*: ") as caught:
+            alone.made.maximize(u, le=le)
+        assert not isinstance(caught.value, InfeasibleError)
+
+
+@pytest.mark.parametrize("family", BACK_ENDS)
+def test_a_false_alarm_of_infeasibility_is_not_believed(monkeypatch, family):
+    case, rng = make(family), np.random.default_rng(6)
+    V = rng.standard_normal((2, 3))
+    le, u = (V, V @ case.inside + 0.1), rng.standard_normal(3)
+    first, second = BACK_ENDS[family]
+    break_(monkeypatch, BACK_ENDS[family][first], "infeasible")
     restricted = case.made.restrict(le=le)
-    _, bound = restricted.maximize(u)
-    assert bound == pytest.approx(reference(case, u, None, le), abs=1e-6)
-    assert restricted.rejected == {name: 1}
-    assert restricted.answers == {"cvxpy": 1}
-    alone = FAMILIES[family](3, np.random.default_rng(0), name)
-    with pytest.raises(OracleError, match=rf"{name}.*: ") as caught:
-        alone.made.maximize(u, le=le)
-    assert not isinstance(caught.value, InfeasibleError)
-
-
-def test_a_false_alarm_of_infeasibility_is_not_believed(monkeypatch):
-    case = make("polytope")
-
-    def alarm(self, g):
-        raise _chain.Infeasible
-
-    monkeypatch.setattr(_highs.Highs, "solve", alarm)
-    restricted = case.made.restrict()
-    u = np.ones(3)
     for _ in range(2):
-        assert restricted.maximize(u)[1] == pytest.approx(reference(case, u, None, None), abs=1e-6)
-    assert restricted.answers == {"cvxpy": 2}
+        best = reference(case, u, None, le)
+        assert restricted.maximize(u)[1] == pytest.approx(best, abs=1e-6)
+    assert restricted.answers == {second: 2}
 
 
 def test_the_secant_is_used_for_one_cut_and_is_exact(monkeypatch):
@@ -167,7 +177,7 @@ def test_the_secant_is_used_for_one_cut_and_is_exact(monkeypatch):
             assert restricted.answers == {"closed": 1}
             assert bound == pytest.approx(reference(case, u, None, le), abs=1e-12)
             assert u @ point == pytest.approx(bound, abs=1e-12)
-    monkeypatch.setattr(_closed, "MOST_STEPS", 0)
+    monkeypatch.setattr(_kernels, "MOST_SECANTS", 0)
     restricted = SETS.Box([0, 0], [1, 1]).restrict(le=([[1.0, 1.0]], [0.5]))
     restricted.maximize([1.0, 2.0])
     assert restricted.rejected["closed"] == 1

@@ -7,7 +7,7 @@ upper bound: it is what makes an answer checkable without trusting its solver.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -36,21 +36,10 @@ class Body:
     """A convex body in R^n within reach of the origin, with a closed linear oracle."""
 
     n: int
-
-    def support(self, r: F64) -> float:
-        """Return max <r, x> over the body."""
-        return float(r @ self.argmax(r))
+    kind: ClassVar[str]  # its name in kernels/body_oracle.py
 
     def supports(self, W: F64) -> F64:
         """Return the support function for each row of W."""
-        raise NotImplementedError
-
-    def argmax(self, r: F64) -> F64:
-        """Return a point where <r, x> is largest."""
-        raise NotImplementedError
-
-    def violation(self, x: F64) -> float:
-        """Return how far x leaves the body, 0 inside."""
         raise NotImplementedError
 
     def cvxpy(self, x: Any) -> list[Any]:
@@ -61,18 +50,11 @@ class Body:
 class RoundBody(Body):
     """The unit ball |x| <= 1."""
 
+    kind: ClassVar[str] = "BALL"
+
     def supports(self, W: F64) -> F64:
         """Return the length of each row."""
         return lengths(W)
-
-    def argmax(self, r: F64) -> F64:
-        """Return r / |r|; the centre for r = 0."""
-        length = float(np.sqrt(r @ r))
-        return r / length if length > 0.0 else np.zeros(self.n)
-
-    def violation(self, x: F64) -> float:
-        """Return |x| - 1, at least 0."""
-        return max(float(np.sqrt(x @ x)) - 1.0, 0.0)
 
     def cvxpy(self, x: Any) -> list[Any]:
         """Return |x| <= 1."""
@@ -92,17 +74,11 @@ class LinearBody(Body):
 class Cube(LinearBody):
     """The cube [-1, 1]^n."""
 
+    kind: ClassVar[str] = "CUBE"
+
     def supports(self, W: F64) -> F64:
         """Return the l1 norm of each row."""
         return np.asarray(np.abs(W).sum(axis=1))
-
-    def argmax(self, r: F64) -> F64:
-        """Return the corner of the signs; +1 where r is 0."""
-        return np.where(r < 0.0, -1.0, 1.0)
-
-    def violation(self, x: F64) -> float:
-        """Return the largest |x_i| - 1, at least 0."""
-        return max(float(np.abs(x).max(initial=0.0)) - 1.0, 0.0)
 
     def cvxpy(self, x: Any) -> list[Any]:
         """Return -1 <= x <= 1."""
@@ -114,22 +90,23 @@ class Cube(LinearBody):
         return LinearForm(None, -one, one, np.zeros((0, self.n)), none, none)
 
 
+class Surrounding(Cube):
+    """The cube around a set whose own rows bound it already."""
+
+    def linear_form(self) -> LinearForm:
+        """Return no bounds: the rows imply them."""
+        free, none = np.full(self.n, np.inf), np.zeros(0)
+        return LinearForm(None, -free, free, np.zeros((0, self.n)), none, none)
+
+
 class UnitSimplex(LinearBody):
     """The probability simplex x >= 0, sum x = 1."""
+
+    kind: ClassVar[str] = "SIMPLEX"
 
     def supports(self, W: F64) -> F64:
         """Return the largest entry of each row."""
         return np.asarray(W.max(axis=1))
-
-    def argmax(self, r: F64) -> F64:
-        """Return the first best unit vector."""
-        x = np.zeros(self.n)
-        x[r.argmax()] = 1.0
-        return x
-
-    def violation(self, x: F64) -> float:
-        """Return the larger of -min x and |sum x - 1|, at least 0."""
-        return max(-float(x.min()), abs(float(x.sum()) - 1.0), 0.0)
 
     def cvxpy(self, x: Any) -> list[Any]:
         """Return x >= 0, sum x = 1."""
@@ -140,26 +117,17 @@ class UnitSimplex(LinearBody):
     def linear_form(self) -> LinearForm:
         """Return the bounds and the sum."""
         n, one = self.n, np.ones(1)
-        return LinearForm(None, np.zeros(n), np.ones(n), np.ones((1, n)), one, one)
+        return LinearForm(None, np.zeros(n), np.full(n, np.inf), np.ones((1, n)), one, one)
 
 
 class CrossPolytope(LinearBody):
     """The unit ball of the l1 norm."""
 
+    kind: ClassVar[str] = "CROSS"
+
     def supports(self, W: F64) -> F64:
         """Return the largest absolute entry of each row."""
         return np.asarray(np.abs(W).max(axis=1))
-
-    def argmax(self, r: F64) -> F64:
-        """Return the first best of the 2n vertices."""
-        x = np.zeros(self.n)
-        i = int(np.abs(r).argmax())
-        x[i] = -1.0 if r[i] < 0.0 else 1.0
-        return x
-
-    def violation(self, x: F64) -> float:
-        """Return the l1 norm less 1, at least 0."""
-        return max(float(np.abs(x).sum()) - 1.0, 0.0)
 
     def cvxpy(self, x: Any) -> list[Any]:
         """Return |x|_1 <= 1."""
@@ -174,8 +142,8 @@ class CrossPolytope(LinearBody):
         return LinearForm(
             lift,
             np.zeros(2 * n),
-            np.ones(2 * n),
+            np.full(2 * n, np.inf),
             np.ones((1, 2 * n)),
-            np.zeros(1),
+            np.full(1, -np.inf),
             np.ones(1),
         )

@@ -95,6 +95,11 @@ class Chain(Restricted):
         self._makers = backends
         self._made: list[Backend | Exception | None] = [None] * len(backends)
         self._possible = rows.possible
+        self._fixed = tuple(np.ascontiguousarray(part) for part in rows[:4])
+        if body is not None:
+            from uli_fast.kernels import body_oracle
+
+            self._kind, self._certify = getattr(body_oracle, body.kind), body_oracle.certify
 
     def maximize(self, u: Any) -> tuple[F64, float]:
         """Return a point where <u, a> is largest, and an upper bound on the maximum."""
@@ -142,6 +147,7 @@ class Chain(Restricted):
                 self.answers[name] += 1
                 return answer.x, bound
             self.rejected[name] += 1
+            self._made[i] = None  # whatever it has kept is prepared anew
             troubles.append(f"{name}: misses a constraint by {violation:.1e}, gap {gap:.1e}")
         where = f"{self._name} with {self._rows.e.size} equalities and {self._rows.b.size} rows"
         if verdicts or not self._possible:
@@ -162,26 +168,15 @@ class Chain(Restricted):
         return made
 
     def certify(self, g: F64, answer: Answer) -> tuple[float, float]:
-        """Return by how much the point misses a constraint, and an upper bound.
-
-        For any multipliers y >= 0 and z, max <g, x> is at most
-        <y, b> + <z, e> plus the support function of the body at g - W^T y - E^T z.
-        """
-        rows, x = self._rows, answer.x
-        violation = max(
-            answer.outside if self._body is None else self._body.violation(x),
-            float((rows.W @ x - rows.b).max(initial=0.0)),
-            float(np.abs(rows.E @ x - rows.e).max(initial=0.0)),
-        )
-        if self._body is None:
-            bound = answer.bound
-        else:
-            y, z = np.maximum(answer.le, 0.0), answer.eq
-            rest = self._body.support(g - y @ rows.W - z @ rows.E)
-            bound = float(y @ rows.b + z @ rows.e) + rest
-        if math.isnan(violation) or math.isnan(bound):
-            return math.inf, math.inf
-        return violation, bound
+        """Return by how much the point misses a constraint, and an upper bound."""
+        W, b, E, e = self._fixed
+        x = answer.x
+        if self._body is not None:
+            missed, bound = self._certify(self._kind, g, x, W, b, answer.le, E, e, answer.eq)
+            return missed, bound
+        over = (answer.outside, (W @ x - b).max(initial=0.0), np.abs(E @ x - e).max(initial=0.0))
+        fine = np.isfinite(x).all() and math.isfinite(answer.bound)
+        return (float(max(over)), answer.bound) if fine else (math.inf, math.inf)
 
 
 def _rescaled(g: F64) -> tuple[F64, float]:

@@ -9,12 +9,12 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64
-from uli_fast.arm_sets._bodies import Body, LinearBody, RoundBody
+from uli_fast.arm_sets._bodies import Body, LinearBody, RoundBody, Surrounding
 from uli_fast.arm_sets._chain import Backend, Chain, Restricted
 from uli_fast.arm_sets._clarabel import Clarabel
-from uli_fast.arm_sets._closed import Closed
 from uli_fast.arm_sets._cvxpy import Cvxpy
 from uli_fast.arm_sets._highs import Highs
+from uli_fast.arm_sets._kernels import BallKernel, CutKernel, VertexKernel
 from uli_fast.arm_sets._rows import Chart, Constraint, Rows, checked
 from uli_fast.errors import ArgumentError
 
@@ -91,11 +91,13 @@ class StandardSet(ArmSet):
     def _makers(self, body: Body, rows: Rows) -> dict[str, Callable[[], Backend]]:
         makers: dict[str, Callable[[], Backend]] = {}
         few = rows.b.size == 0 or (rows.b.size == 1 and isinstance(body, LinearBody))
-        if few and not rows.e.size:
-            makers["closed"] = lambda: Closed(body, rows)
+        if few and not rows.e.size and not isinstance(body, Surrounding):
+            makers["closed"] = lambda: CutKernel(body, rows)
         if isinstance(body, LinearBody):
+            makers["kernel"] = lambda: VertexKernel(body, rows)
             makers["highs"] = lambda: Highs(body, rows)
-        if isinstance(body, RoundBody) and body.n:
+        elif body.n:
+            makers["kernel"] = lambda: BallKernel(body, rows)
             makers["clarabel"] = lambda: Clarabel(body, rows)
         if body.n:
             makers["cvxpy"] = lambda: Cvxpy(

@@ -8,7 +8,14 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64
-from uli_fast.arm_sets._bodies import CrossPolytope, Cube, LinearBody, UnitSimplex, lengths
+from uli_fast.arm_sets._bodies import (
+    CrossPolytope,
+    Cube,
+    LinearBody,
+    Surrounding,
+    UnitSimplex,
+    lengths,
+)
 from uli_fast.arm_sets._chain import Restricted
 from uli_fast.arm_sets._highs import minimise, model
 from uli_fast.arm_sets._rows import Chart, standardise
@@ -19,7 +26,7 @@ from uli_fast.errors import ArgumentError, OracleError
 class PolyhedralSet(StandardSet):
     """The image of a body with facets under a chart."""
 
-    backends: ClassVar[tuple[str, ...]] = ("closed", "highs", "cvxpy")
+    backends: ClassVar[tuple[str, ...]] = ("closed", "kernel", "highs", "cvxpy")
     _chart: Chart
     _body: LinearBody
 
@@ -36,7 +43,7 @@ class Box(PolyhedralSet):
     low, high
         (d,); where they are equal the box is flat.
     backend
-        "auto", "closed" (at most one inequality row), "highs" or "cvxpy".
+        "auto", "closed" (at most one inequality row), "kernel", "highs" or "cvxpy".
     """
 
     def __init__(self, low: Any, high: Any, backend: str = "auto") -> None:
@@ -70,7 +77,7 @@ class Simplex(PolyhedralSet):
     d
         Number of coordinates.
     backend
-        "auto", "closed" (at most one inequality row), "highs" or "cvxpy".
+        "auto", "closed" (at most one inequality row), "kernel", "highs" or "cvxpy".
     """
 
     def __init__(self, d: int, backend: str = "auto") -> None:
@@ -86,7 +93,7 @@ class Simplex(PolyhedralSet):
         return 1.0
 
     def _contains(self, a: F64, tolerance: float) -> bool:
-        return self._body.violation(a) <= tolerance
+        return bool(a.min() >= -tolerance and abs(a.sum() - 1.0) <= tolerance)
 
 
 class L1Ball(PolyhedralSet):
@@ -99,7 +106,7 @@ class L1Ball(PolyhedralSet):
     radius
         Above 0.
     backend
-        "auto", "closed" (at most one inequality row), "highs" or "cvxpy".
+        "auto", "closed" (at most one inequality row), "kernel", "highs" or "cvxpy".
     """
 
     def __init__(self, d: int, radius: float = 1.0, backend: str = "auto") -> None:
@@ -127,10 +134,10 @@ class Polytope(PolyhedralSet):
     G, h
         Rows (m, d) and their right-hand sides (m,). The polytope may be flat.
     backend
-        "auto", "highs" or "cvxpy".
+        "auto", "kernel", "highs" or "cvxpy".
     """
 
-    backends: ClassVar[tuple[str, ...]] = ("highs", "cvxpy")
+    backends: ClassVar[tuple[str, ...]] = ("kernel", "highs", "cvxpy")
 
     def __init__(self, G: Any, h: Any, backend: str = "auto") -> None:
         self.G, self.h = frozen(_check.matrix("G", G)), frozen(_check.vector("h", h))
@@ -143,7 +150,7 @@ class Polytope(PolyhedralSet):
         widest = float(half.max())
         half = np.maximum(1.001 * half, 1e-6 * widest if widest > 0.0 else max(self._reach, 1.0))
         self._chart = Chart(0.5 * (low + high), half)
-        self._body = Cube(self.dimension)
+        self._body = Surrounding(self.dimension)
 
     def __repr__(self) -> str:
         return shown("Polytope", [f"{len(self.h)} rows, d={self.dimension}"], self.backend)

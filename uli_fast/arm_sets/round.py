@@ -18,7 +18,7 @@ from uli_fast.errors import ArgumentError
 class RoundSet(StandardSet):
     """The image of the unit ball under a chart."""
 
-    backends: ClassVar[tuple[str, ...]] = ("closed", "clarabel", "cvxpy")
+    backends: ClassVar[tuple[str, ...]] = ("closed", "kernel", "clarabel", "cvxpy")
     _chart: Chart
     _body: RoundBody
 
@@ -41,7 +41,7 @@ class Ball(RoundSet):
     center
         (d,); the origin by default.
     backend
-        "auto", "closed" (without inequality rows), "clarabel" or "cvxpy".
+        "auto", "closed" (without inequality rows), "kernel", "clarabel" or "cvxpy".
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Ellipsoid(RoundSet):
         below d the ellipsoid is flat. {a: (a - center)^T M (a - center) <= 1} with a
         positive definite M has shape = inverse of the transposed Cholesky factor of M.
     backend
-        "auto", "closed" (without inequality rows), "clarabel" or "cvxpy".
+        "auto", "closed" (without inequality rows), "kernel", "clarabel" or "cvxpy".
     """
 
     def __init__(self, center: Any, shape: Any, backend: str = "auto") -> None:
