@@ -1,5 +1,7 @@
 """Designs: the certificate, the optimum, and sets of arms that are hard on numerics."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -80,7 +82,32 @@ def test_known_designs():
 
 def test_the_two_criteria_share_one_design():
     arms = sphere(50, 4, np.random.default_rng(2))
-    assert (designs.g_optimal(arms).weights == designs.d_optimal(arms).weights).all()
+    assert (designs.g_optimal(arms).weights == designs.d_optimal(arms, 2.0).weights).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 20, 40])
+def test_a_near_g_optimal_design_has_a_small_support(d):
+    limit = 4 * d * math.log(math.log(max(d, math.e))) + 16
+    for K in (d, 3 * d, 50 * d, 6000):
+        rng = np.random.default_rng(K)
+        for stretch in (0.0, 3.0):
+            arms = rng.standard_normal((K, d)) * rng.uniform(0, 1, (K, 1)) ** stretch
+            design = designs.g_optimal(arms)
+            assert (design.weights > 0).sum() <= limit
+            assert design.max_leverage <= 2 * design.rank * (1 + 1e-9)
+
+
+def test_many_arms_of_which_a_sample_misses_a_direction():
+    """One arm in 20,000 leaves the plane of the others, by little: it must have weight."""
+    rng = np.random.default_rng(4)
+    arms = np.column_stack([rng.standard_normal((20_000, 2)), np.zeros(20_000)])
+    arms[12_345] = [0.1, 0.1, 1e-6]
+    design = designs.d_optimal(arms)
+    assert design.rank == 3
+    assert design.weights[12_345] > 0.3
+    whitened = np.linalg.pinv((design.weights[:, None] * arms).T @ arms, rcond=1e-25)
+    leverages = np.einsum("ij,jk,ik->i", arms, whitened, arms)
+    assert leverages.max() <= 1.01 * 3 * (1 + 1e-3)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

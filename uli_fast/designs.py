@@ -24,13 +24,15 @@ from typing import Any
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64
+from uli_fast._typing import F64, I64
 from uli_fast.errors import ArgumentError, DesignError
 
 # Singular values below this fraction of the largest one count as zero.
 RANK_TOLERANCE = 1e-10
 # Far more than a tolerance of 1.01 takes (hundreds, for K = 10^4 and d = 20).
 LARGEST_ITERATIONS = 200_000
+# More arms than this start from a sample of them.
+MANY = 4000
 # Rank-one updates between two fresh factorisations.
 REFRESH = 100
 
@@ -64,9 +66,8 @@ def d_optimal(arms: Any, tolerance: float = 1.01) -> Design:
     tolerance = _check.number("tolerance", tolerance)
     if not 1.0 < tolerance <= 2.0:
         raise ArgumentError("tolerance", f"must lie in (1, 2], got {tolerance!r}")
-    X, _ = _spanning(points)
+    X, nu = _started(points, tolerance)
     d = X.shape[1]
-    nu = _pivots(X)
     inverse, v = _factorise(X, nu)
     for iteration in range(LARGEST_ITERATIONS):
         if v.max() <= tolerance * d or iteration % REFRESH == REFRESH - 1:
@@ -97,11 +98,6 @@ def span_coordinates(arms: Any) -> F64:
     return X * singular
 
 
-def basis(arms: F64) -> F64:
-    """Return the arms in coordinates of their span with orthonormal columns, (K, rank)."""
-    return _spanning(arms)[0] if arms.any() else np.zeros((len(arms), 0))
-
-
 def rank(arms: Any) -> int:
     """Return the dimension of the span of the arms, 0 if all are zero."""
     points = _check.matrix("arms", arms)
@@ -116,6 +112,44 @@ def _spanning(arms: F64) -> tuple[F64, F64]:
     left, singular, _ = np.linalg.svd(arms / largest, full_matrices=False)
     keep = singular > RANK_TOLERANCE * singular[0]
     return np.ascontiguousarray(left[:, keep]), singular[keep] * largest
+
+
+def _started(points: F64, tolerance: float) -> tuple[F64, F64]:
+    """Return the arms in good coordinates of their span, and a design to start from.
+
+    Of many arms a sample decides both: its own design comes first, and arms outside its
+    span join it until there are none.
+    """
+    K, d = points.shape
+    if K <= MANY:
+        X, _ = _spanning(points)
+        return X, _pivots(X)
+    largest = np.abs(points).max()
+    squares = np.einsum("ij,ij->i", points, points)
+    chosen = np.random.default_rng(0).choice(K, size=max(20 * d, K // 20), replace=False)
+    far = np.argpartition(-squares, 4 * d)[: 4 * d]
+    sample = np.union1d(chosen, far)
+    while True:
+        _, singular, axes = np.linalg.svd(points[sample] / largest, full_matrices=False)
+        keep = singular > RANK_TOLERANCE * singular[0]
+        outside = _outside(points, axes[keep], largest * singular[0])
+        if not outside.size:
+            break
+        sample = np.union1d(sample, outside)
+    X = points @ (axes[keep].T / (singular[keep] * largest))
+    nu = np.zeros(K)
+    nu[sample] = d_optimal(points[sample], 1.0 + 0.5 * (tolerance - 1.0)).weights
+    return np.ascontiguousarray(X), nu
+
+
+def _outside(points: F64, axes: F64, size: float) -> I64:
+    """Return up to a hundred arms that are furthest outside the span of orthonormal axes."""
+    if len(axes) == points.shape[1]:
+        return np.zeros(0, np.int64)
+    off = points - (points @ axes.T) @ axes
+    squares = np.einsum("ij,ij->i", off, off)
+    worst = np.argsort(-squares)[:100]
+    return np.asarray(worst[squares[worst] > (RANK_TOLERANCE * size) ** 2], np.int64)
 
 
 def _pivots(X: F64) -> F64:

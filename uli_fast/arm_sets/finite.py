@@ -65,6 +65,19 @@ class Scan(Restricted):
         whole = len(indices) == len(points)
         self._points = points if whole else np.ascontiguousarray(points[indices])
         self._name, self._size = name, _longest(self._points)
+        self._columns: F64 | None = None
+
+    def furthest(self, u: F64) -> tuple[F64, float]:
+        """Return the arm with the largest |<u, a>| and that value: both directions at once."""
+        from uli_fast.kernels.spanner_elimination import furthest
+
+        if not self._points.size:
+            raise InfeasibleError(f"no arm of {self._name} satisfies the constraints")
+        self.calls += 2
+        if self._columns is None:
+            self._columns = np.ascontiguousarray(self._points.T)
+        arm, value = furthest(self._columns, u)
+        return self._points[arm].copy(), float(value)
 
     def maximize(self, u: Any) -> tuple[F64, float]:
         """Return the first arm where <u, a> is largest, and its value."""

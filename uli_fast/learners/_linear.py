@@ -9,6 +9,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64, I64
+from uli_fast.designs import RANK_TOLERANCE
 from uli_fast.errors import ArgumentError, NoGuaranteeError
 
 if TYPE_CHECKING:
@@ -49,11 +50,13 @@ def units_of(
 def least_squares(x: F64, n: I64, y: F64) -> F64:
     """Return the minimum-norm minimiser of sum n (<theta, x> - y)^2 over rows with n > 0.
 
-    Weights are divided by the largest: counts of 10^15 lose no digits.
+    Weights are divided by the largest: counts of 10^15 lose no digits. Directions that the
+    design counts as none are none here too.
     """
     played = n > 0
     weight = np.sqrt(n[played] / n.max())
-    theta: F64 = np.linalg.lstsq(x[played] * weight[:, None], y[played] * weight, rcond=None)[0]
+    rows, right = x[played] * weight[:, None], y[played] * weight
+    theta: F64 = np.linalg.lstsq(rows, right, rcond=RANK_TOLERANCE)[0]
     return theta
 
 

@@ -175,8 +175,8 @@ class Phases:
         active = np.flatnonzero(state.active)
         n = self.quotas()[active]
         rewards = sums[active] / np.maximum(n, 1) * units.slope - units.offset
-        x = designs.basis(self.features[active])
-        values = x @ least_squares(x, n, rewards) if x.shape[1] else np.zeros(active.size)
+        arms = self.features[active]
+        values = arms @ least_squares(arms, n, rewards)
         if truth is not None and np.abs(values - truth[active]).max() > 2.0**-phase:
             state.broken[0] = True
         removed = active[values.max() - values > 2.0 ** (1 - phase)]

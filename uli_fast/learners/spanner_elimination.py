@@ -261,6 +261,11 @@ class Boxed:
             V, b = np.vstack([V, self.box[0]]), np.concatenate([b, self.box[1]])
         return self.region.restrict(eq=self.eq, le=(V, b) if len(V) else None)
 
+    @property
+    def furthest(self) -> Any:
+        """The scan for both directions at once, where the oracle has one."""
+        return getattr(self.oracle, "furthest", None)
+
     def maximize(self, u: F64) -> tuple[F64, float]:
         """Return a point of the cut set and an upper bound on the value."""
         point, bound = self.oracle.maximize(u)
