@@ -4,11 +4,13 @@ Each plays the same algorithm with the same law, one reward per round, and draws
 ``rng.random() < p[a]`` in the same order as the package's round engine, so both
 play the same arms from the same generator (test_plain.py). A loop keeps what a
 careful author would keep (means, 1/sqrt(N), the extreme bounds), and nothing
-else: no record, no last plays, no events. It returns the pulls of each arm.
+else: no record, no last plays, no events, no loss estimates. It returns the pulls
+of each arm. GeometricHedge.P, all linear algebra, is in NumPy.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -189,4 +191,111 @@ def lil_ucb_kept(p, T, delta, rng):
         n[arm] += 1.0
         bonus = np.sqrt((np.log(np.log(max(n[arm], np.e))) + log_term) / n[arm])
         index[arm] = total[arm] / n[arm] + bonus
+    return n
+
+
+# Weights are rescaled by a power of two every so many rounds.
+RESCALED = 256
+
+
+@plain
+def exp3p(p, T, delta, rng):
+    """Exp3.P: probabilities by SIMD, a search without branches, then one exp per arm."""
+    K = p.shape[0]
+    gamma = min(0.5, math.sqrt(K * math.log(10.0 * K / delta) / T))
+    eta = gamma / K
+    n = np.zeros(K, np.int64)
+    w = np.ones(K)
+    probability = np.zeros(K)
+    bonus = np.zeros(K)
+    W = float(K)
+    for t in range(1, T + 1):
+        inverse = (1.0 - gamma) / W
+        for a in range(K):
+            probability[a] = w[a] * inverse + gamma / K
+            bonus[a] = 2.0 * eta * eta / probability[a]
+        u, cum, arm = rng.random(), 0.0, -1
+        for a in range(K):
+            arm += u >= cum
+            cum += probability[a]
+        n[arm] += 1
+        loss = rng.random() >= p[arm]
+        W = 0.0
+        for a in range(K):
+            new = w[a] * math.exp(bonus[a])
+            w[a] = new
+            W += new
+        if loss:
+            old = w[arm]
+            w[arm] = old * math.exp(-eta / probability[arm])
+            W += w[arm] - old
+        if t % RESCALED == 0:
+            factor = 2.0 ** -math.floor(math.log2(W))
+            for a in range(K):
+                w[a] *= factor
+            W *= factor
+    return n
+
+
+@plain
+def exp3p_polynomial(p, T, delta, rng):
+    """Exp3.P whose bonuses, at most 2 eta, grow weights by a polynomial: SIMD over arms."""
+    K = p.shape[0]
+    gamma = min(0.5, math.sqrt(K * math.log(10.0 * K / delta) / T))
+    eta = gamma / K
+    n = np.zeros(K, np.int64)
+    w = np.ones(K)
+    probability = np.zeros(K)
+    W = float(K)
+    for t in range(1, T + 1):
+        inverse = (1.0 - gamma) / W
+        for a in range(K):
+            old = w[a]
+            probability[a] = old * inverse + gamma / K
+            y = 2.0 * eta * eta / probability[a]
+            e = 1 / 2.0 + y * (1 / 6.0 + y * (1 / 24.0 + y * (1 / 120.0)))
+            w[a] = old + old * (y * (1.0 + y * e))
+        W = 0.0
+        for a in range(K):
+            W += w[a]
+        u, arm, cum = rng.random(), 0, probability[0]
+        while u >= cum and arm < K - 1:
+            arm += 1
+            cum += probability[arm]
+        n[arm] += 1
+        if rng.random() >= p[arm]:
+            old = w[arm]
+            w[arm] = old * math.exp(-eta / probability[arm])
+            W += w[arm] - old
+        if t % RESCALED == 0:
+            factor = 2.0 ** -math.floor(math.log2(W))
+            for a in range(K):
+                w[a] *= factor
+            W *= factor
+    return n
+
+
+def geometric_hedge(x, nu, p, T, delta, rng):
+    """GeometricHedge.P in NumPy, vectorised over arms; losses are 1/2 - X for Bernoulli X.
+
+    x: (K, d) arms, whitened by the design nu. Inverting the d x d matrix is faster
+    than solving for all arms, and arms side by side are faster than arms in rows.
+    """
+    K, d = x.shape
+    columns = np.ascontiguousarray(x.T)
+    rho = np.square(x).sum(axis=1).max() / d
+    s = math.sqrt(math.log(10.0 * K / delta) / (d * T))
+    eta, beta, gamma = s / 2.0, 1.1 * s, min(0.5, 1.5 * rho * d * s)
+    explore = gamma * nu
+    n = np.zeros(K, np.int64)
+    lw = np.zeros(K)
+    for _ in range(T):
+        q = np.exp(lw - lw.max())
+        probability = q * ((1.0 - gamma) / q.sum()) + explore
+        arm = min(int(probability.cumsum().searchsorted(rng.random(), "right")), K - 1)
+        loss = 0.5 - (rng.random() < p[arm])
+        n[arm] += 1
+        y = np.linalg.inv((columns * probability) @ x) @ columns
+        v = (columns * y).sum(axis=0)
+        lw += eta * (2.0 * beta * v - loss * (x[arm] @ y))
     return n

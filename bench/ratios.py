@@ -22,11 +22,38 @@ from typing import Any
 import numba
 import numpy as np
 import plain as loops
-from cases import DELTA, EQUAL, GAP, SPREAD, TIE, Case, limits, ours, plain, ucb_in_c
+from cases import (
+    DELTA,
+    EQUAL,
+    GAP,
+    MANY,
+    SPREAD,
+    TIE,
+    Case,
+    corners,
+    hedge_in_numpy,
+    in_c,
+    limits,
+    linear_arms,
+    lockstep,
+    lockstep_in_c,
+    meta_run,
+    ours,
+    per_round,
+    phase_of,
+    plain,
+)
 from rich.console import Console
 from rich.table import Table
 
-from uli_fast import UCB, LilUCB, PhasedElimination, SuccessiveElimination
+from uli_fast import (
+    UCB,
+    GeometricHedge,
+    LilUCB,
+    PhasedElimination,
+    Scrible,
+    SuccessiveElimination,
+)
 
 HEADER = ("work", "ours", "slowest seed", "rival", "takes", "ratio", "goal", "")
 
@@ -70,9 +97,7 @@ def comparisons() -> Iterator[Comparison]:
     for key, means in (("ucb_rounds", SPREAD), ("ucb_rounds_equal", EQUAL)):
         single = ours(ucb, means, 10**6, "rounds")
         yield Comparison(key, single, short(loops.ucb, means))
-        in_c = ucb_in_c(means, 10**6)
-        if in_c is not None:
-            yield Comparison(f"{key}_c", single, in_c)
+        yield from against_c(f"{key}_c", single, in_c("ucb", means, 10**6))
 
     # Times differ most from seed to seed here, hence more of them.
     yield Comparison("lil_at_1e12", ours(lil, GAP, 10**12, "skip"), seeds=41, repeats=3)
@@ -84,6 +109,41 @@ def comparisons() -> Iterator[Comparison]:
     yield Comparison(
         "lil_rounds_equal", ours(lil, EQUAL, 10**6, "rounds"), short(loops.lil_ucb, EQUAL)
     )
+    yield from adversarial()
+
+
+def adversarial() -> Iterator[Comparison]:
+    """Yield the bases of the meta-algorithm; times are per round of one replication."""
+
+    # Long enough for the lanes' polynomial and for 64 seeds to be a percent or two.
+    for means, T in ((GAP, 4 * 10**5), (SPREAD, 2 * 10**5), (MANY, 4 * 10**4)):
+        key, lanes = f"exp3p_{len(means)}", lockstep(means, T)
+        loop, polynomial = (
+            per_round(plain(loop, means, T), T) for loop in (loops.exp3p, loops.exp3p_polynomial)
+        )
+        yield Comparison(key, lanes, loop, seeds=3, repeats=10)
+        yield Comparison(f"{key}_polynomial", lanes, polynomial, seeds=3, repeats=10)
+        yield from against_c(f"{key}_c", lanes, lockstep_in_c(means, T), seeds=3, repeats=10)
+    T = 2 * 10**5
+    one = lockstep(SPREAD, T, replications=1)
+    yield Comparison("exp3p_one", one, per_round(plain(loops.exp3p, SPREAD, T), T), repeats=10)
+    scalar = in_c("exp3p", SPREAD, T)
+    yield from against_c("exp3p_one_c", one, scalar and per_round(scalar, T), repeats=10)
+    yield Comparison("meta_run", meta_run(), seeds=1, repeats=2)
+
+    arms, T = linear_arms(100, 5), 10**4
+    hedge = phase_of(GeometricHedge(DELTA), arms, T)
+    yield Comparison("hedge", hedge, hedge_in_numpy(loops.geometric_hedge, arms, T))
+    for d in (2, 3):
+        yield Comparison(f"scrible_{d}", phase_of(Scrible(DELTA), corners(d), 10**5))
+
+
+def against_c(
+    key: str, side: Case, rival: Case | None, seeds: int = 5, repeats: int = 5
+) -> Iterator[Comparison]:
+    """Yield a comparison with C, or nothing without a compiler."""
+    if rival is not None:
+        yield Comparison(key, side, rival, seeds, repeats)
 
 
 def clock(case: Case, seed: int) -> float:
@@ -188,7 +248,7 @@ def main() -> None:
     args = parser.parse_args()
     goals = tomllib.loads((Path(__file__).parent / "goals.toml").read_text())
     if limits() is None:
-        print("gcc is missing: UCB in C is not measured", file=sys.stderr)
+        print("gcc is missing: C is not measured", file=sys.stderr)
     gc.disable()
     rows = []
     for this in comparisons():

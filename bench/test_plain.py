@@ -3,9 +3,38 @@
 import numpy as np
 import plain as loops
 import pytest
-from cases import DELTA, EQUAL, GAP, SPREAD, TIE, ours, plain, ucb_in_c
+from cases import (
+    DELTA,
+    EQUAL,
+    GAP,
+    MANY,
+    REPLICATIONS,
+    SEED,
+    SPREAD,
+    TIE,
+    hedge_in_numpy,
+    in_c,
+    linear_arms,
+    lockstep,
+    lockstep_in_c,
+    ours,
+    phase_of,
+    plain,
+)
 
-from uli_fast import UCB, LilUCB, PhasedElimination, SuccessiveElimination
+from uli_fast import (
+    UCB,
+    BernoulliBandit,
+    Exp3P,
+    GeometricHedge,
+    LilUCB,
+    PhasedElimination,
+    SuccessiveElimination,
+)
+from uli_fast.learners._arms import empty_state
+from uli_fast.learners._lanes import LaneTeam
+from uli_fast.learners._phases import Phase
+from uli_fast.simulate import generator_words
 
 PAIRS = {
     "SE-MAB": (SuccessiveElimination, loops.successive_elimination),
@@ -27,12 +56,76 @@ def test_plain_loop_plays_as_ours_on_the_same_draws(name, means):
 
 
 def test_c_plays_the_best_arm_most_and_every_round():
-    case = ucb_in_c(SPREAD, 10**5)
+    case = in_c("ucb", SPREAD, 10**5)
     if case is None:
-        pytest.skip("gcc is missing: UCB in C is not measured")
+        pytest.skip("gcc is missing: C is not measured")
     ours_best = np.array(
         [ours(UCB(DELTA), SPREAD, 10**5, "rounds").prepare(s)() for s in range(20)]
     )
     theirs = np.array([case.prepare(seed)() for seed in range(20)])
     assert (theirs.sum(axis=1) == 10**5).all()
     assert np.allclose(theirs.mean(axis=0), ours_best.mean(axis=0), rtol=0.15)
+
+
+@pytest.mark.parametrize("means", [EQUAL, SPREAD, GAP, MANY, np.array([0.9, 0.5, 0.1])])
+def test_plain_exp3p_plays_as_ours_on_the_same_draws(means):
+    """Linear weights against logarithms: rounding grows, but changes no draw of 1,000."""
+    problem, horizon = BernoulliBandit(means), 1_000
+    for seed in range(5):
+        expected = phase_of(Exp3P(DELTA), problem, horizon).prepare(seed)()
+        for loop in (loops.exp3p, loops.exp3p_polynomial):
+            np.testing.assert_array_equal(plain(loop, means, horizon).prepare(seed)(), expected)
+
+
+def test_numpy_geometric_hedge_plays_as_ours_on_the_same_draws():
+    for K, d in ((100, 5), (7, 2), (4, 4)):
+        problem = linear_arms(K, d)
+        expected = phase_of(GeometricHedge(DELTA), problem, 3_000).prepare(1)()
+        theirs = hedge_in_numpy(loops.geometric_hedge, problem, 3_000).prepare(1)()
+        np.testing.assert_array_equal(theirs, expected)
+
+
+@pytest.mark.parametrize("means", [GAP, SPREAD, MANY, np.array([0.9, 0.5, 0.1])])
+def test_lanes_in_c_play_as_ours_from_the_same_seeds(means):
+    """All that differs is rounding, which has not yet changed a draw after 2,000 rounds."""
+    horizon, rounds = 500_000, 2_000
+    case = lockstep_in_c(means, horizon, rounds)
+    if case is None:
+        pytest.skip("gcc is missing: C is not measured")
+    expected = lanes_after(means, horizon, rounds, seed=3)
+    np.testing.assert_array_equal(case.prepare(3)(), expected)
+
+
+@pytest.mark.parametrize("rival", ["exp", "polynomial", "C", "C in lanes"])
+def test_exp3p_agrees_in_distribution(rival):
+    horizon = 100_000
+    case = {
+        "exp": plain(loops.exp3p, SPREAD, horizon),
+        "polynomial": plain(loops.exp3p_polynomial, SPREAD, horizon),
+        "C": in_c("exp3p", SPREAD, horizon),
+        "C in lanes": lockstep_in_c(SPREAD, horizon),
+    }[rival]
+    if case is None:
+        pytest.skip("gcc is missing: C is not measured")
+    # From other seeds than ours: the same ones would be the same draws for a while.
+    seeds = [1] if rival == "C in lanes" else range(REPLICATIONS)
+    theirs = np.vstack([case.prepare(seed)() for seed in seeds])
+    assert_same_means(lockstep(SPREAD, horizon).prepare(0)(), theirs)
+
+
+def lanes_after(means, horizon, rounds, seed):
+    """Return the pulls of our lanes, tuned to the horizon, after so many rounds."""
+    words = np.stack([generator_words(SEED + seed, r) for r in range(REPLICATIONS)])
+    members = [empty_state(len(means)) for _ in words]
+    team = LaneTeam(1.0 - means, members, words, Exp3P(DELTA).rates)
+    team.begin(Phase(horizon, DELTA, np.inf, 1.0))
+    team.play(rounds)
+    return np.array([member.n for member in members])
+
+
+def assert_same_means(one, other):
+    """Assert that two samples of counts, (replications, arms), have means within 5 errors."""
+    assert (one.sum(axis=1) == one[0].sum()).all()
+    assert (other.sum(axis=1) == one[0].sum()).all()
+    error = np.sqrt(one.var(axis=0) / len(one) + other.var(axis=0) / len(other))
+    assert (np.abs(one.mean(axis=0) - other.mean(axis=0)) < 5.0 * error).all()

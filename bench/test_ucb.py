@@ -2,7 +2,7 @@
 
 import plain as loops
 import pytest
-from cases import DELTA, EQUAL, GAP, SPREAD, TIE, ours, plain, ucb_in_c
+from cases import DELTA, EQUAL, GAP, SPREAD, TIE, in_c, ours, plain
 
 from uli_fast import UCB
 
@@ -39,9 +39,9 @@ def test_plain_loop(measure, means):
 @pytest.mark.benchmark(group="UCB, K = 10, round by round, T = 1e6")
 @MEANS
 def test_c(measure, means):
-    case = ucb_in_c(means, 10**6)
+    case = in_c("ucb", means, 10**6)
     if case is None:
-        pytest.skip("gcc is missing: UCB in C is not measured")
+        pytest.skip("gcc is missing: C is not measured")
     measure(case, rounds=20)
 
 

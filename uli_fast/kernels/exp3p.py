@@ -19,7 +19,7 @@ import numpy as np
 
 from uli_fast._typing import F64, I64, U64
 from uli_fast.kernels._arms import ROUND, ArmState
-from uli_fast.kernels._jit import by_type, kernel, step
+from uli_fast.kernels._jit import by_type, fma, kernel, step
 from uli_fast.kernels._rewards import Law, draw_reward
 
 # Weights are rescaled by a power of two every so many rounds of a phase.
@@ -99,15 +99,16 @@ def _grown(shape: Any, w: Any, y: Any) -> Callable[..., float]:
 
 
 def _grown_gently(shape: Any, w: float, y: float) -> float:
-    e = 1 / 2.0 + y * (1 / 6.0 + y * (1 / 24.0 + y * (1 / 120.0)))
-    return w + w * (y * (1.0 + y * e))
+    square = y * y
+    e = fma(square, fma(y, 1 / 120.0, 1 / 24.0), fma(y, 1 / 6.0, 1 / 2.0))
+    return fma(w, fma(square, e, y), w)
 
 
 def _grown_steeply(shape: Any, w: float, y: float) -> float:
     return w * math.exp(y)
 
 
-@kernel
+@step
 def draw(words: U64, b: F64, W: F64, rest: float, shape: Shape) -> None:
     """Draw a uniform in every lane by xoshiro256++ and clear the lane's scratch."""
     R = lane_count(shape)
@@ -135,7 +136,7 @@ def draw(words: U64, b: F64, W: F64, rest: float, shape: Shape) -> None:
         b[P * R + r] = 0.0
 
 
-@kernel
+@step
 def pass_arm(w: F64, o: int, b: F64, c: float, floor: float, shape: Shape) -> None:
     """Move past the arm at offset o: its probability, its bonus, whether u has reached it."""
     R = lane_count(shape)
@@ -144,7 +145,7 @@ def pass_arm(w: F64, o: int, b: F64, c: float, floor: float, shape: Shape) -> No
         below, p = b[BELOW * R + r], b[P * R + r]
         i = np.uintp(o + r)  # never negative: without Python's wraparound the loop is SIMD
         w0 = w[i]
-        p0 = w0 * b[INV * R + r] + floor
+        p0 = fma(w0, b[INV * R + r], floor)
         new = grown(shape, w0, c / p0)
         w[i] = new
         b[SUM * R + r] += new
@@ -155,34 +156,35 @@ def pass_arm(w: F64, o: int, b: F64, c: float, floor: float, shape: Shape) -> No
         b[CUM * R + r] = cum + p0
 
 
-@kernel
-def pass_pair(w: F64, o: int, b: F64, c: float, floor: float, shape: Shape) -> None:
-    """Move past two arms at once: one division for both, half the traffic on scratch."""
+@step
+def pass_pairs(w: F64, b: F64, c: float, floor: float, shape: Shape) -> None:
+    """Move past arms two at once: one division for both, half the traffic on scratch."""
     R = lane_count(shape)
-    for r in range(R):
-        inverse = b[INV * R + r]
-        i, j = np.uintp(o + r), np.uintp(o + R + r)
-        w0, w1 = w[i], w[j]
-        p0, p1 = w0 * inverse + floor, w1 * inverse + floor
-        both = c / (p0 * p1)
-        new0, new1 = grown(shape, w0, both * p1), grown(shape, w1, both * p0)
-        w[i], w[j] = new0, new1
-        b[SUM * R + r] = (b[SUM * R + r] + new0) + new1
-        u, cum, arm = b[U * R + r], b[CUM * R + r], b[ARM * R + r]
-        below, p = b[BELOW * R + r], b[P * R + r]
-        reached = u >= cum
-        arm += 1.0 if reached else 0.0
-        below = cum if reached else below
-        p = p0 if reached else p
-        cum += p0
-        reached = u >= cum
-        b[ARM * R + r] = arm + (1.0 if reached else 0.0)
-        b[BELOW * R + r] = cum if reached else below
-        b[P * R + r] = p1 if reached else p
-        b[CUM * R + r] = cum + p1
+    for o in range(0, w.shape[0] - R, 2 * R):
+        for r in range(R):
+            inverse = b[INV * R + r]
+            i, j = np.uintp(o + r), np.uintp(o + R + r)
+            w0, w1 = w[i], w[j]
+            p0, p1 = fma(w0, inverse, floor), fma(w1, inverse, floor)
+            both = c / (p0 * p1)
+            new0, new1 = grown(shape, w0, both * p1), grown(shape, w1, both * p0)
+            w[i], w[j] = new0, new1
+            b[SUM * R + r] = (b[SUM * R + r] + new0) + new1
+            u, cum, arm = b[U * R + r], b[CUM * R + r], b[ARM * R + r]
+            below, p = b[BELOW * R + r], b[P * R + r]
+            reached = u >= cum
+            arm += 1.0 if reached else 0.0
+            below = cum if reached else below
+            p = p0 if reached else p
+            cum += p0
+            reached = u >= cum
+            b[ARM * R + r] = arm + (1.0 if reached else 0.0)
+            b[BELOW * R + r] = cum if reached else below
+            b[P * R + r] = p1 if reached else p
+            b[CUM * R + r] = cum + p1
 
 
-@kernel
+@step
 def decay(b: F64, eta: float, shape: Shape) -> None:
     """Compute exp(-eta / p) of the arm drawn; the exponent is at most 1 (p >= gamma / K)."""
     R = lane_count(shape)
@@ -190,9 +192,12 @@ def decay(b: F64, eta: float, shape: Shape) -> None:
         over = 1.0 / b[P * R + r]
         b[OVER * R + r] = over
         x = (eta * over) * -0.25
-        e = 1 / 40320.0 + x * (1 / 362880.0 + x * (1 / 3628800.0 + x * (1 / 39916800.0)))
-        e = 1 / 24.0 + x * (1 / 120.0 + x * (1 / 720.0 + x * (1 / 5040.0 + x * e)))
-        e = 1.0 + x * (1.0 + x * (1 / 2.0 + x * (1 / 6.0 + x * e)))
+        x2 = x * x
+        x4 = x2 * x2
+        e = fma(x2, fma(x, 1 / 6.0, 1 / 2.0), 1.0 + x)
+        f = fma(x2, fma(x, 1 / 5040.0, 1 / 720.0), fma(x, 1 / 120.0, 1 / 24.0))
+        g = fma(x2, fma(x, 1 / 39916800.0, 1 / 3628800.0), fma(x, 1 / 362880.0, 1 / 40320.0))
+        e = fma(x4, fma(x4, g, f), e)
         e *= e
         b[EXP * R + r] = e * e
 
@@ -207,7 +212,7 @@ def settle(lanes: Lanes, t: int, shape: Shape) -> None:
     R = lane_count(shape)
     b, w, n, last = lanes.scratch, lanes.w, lanes.n, lanes.last
     for r in range(R):
-        i = np.int64(b[ARM * R + r]) * R + r
+        i = np.uintp(np.int64(b[ARM * R + r]) * R + r)
         loss = 1.0 if b[U * R + r] - b[BELOW * R + r] < b[P * R + r] * lanes.q[i] else 0.0
         n[i] += 1
         last[i] = t
@@ -240,8 +245,7 @@ def play_lanes(
     floor, rest, c = gamma / k, 1.0 - gamma, 2.0 * eta * eta
     for i in range(1, rounds + 1):
         draw(words, b, W, rest, shape)
-        for j in range(k // 2):
-            pass_pair(w, 2 * j * R, b, c, floor, shape)
+        pass_pairs(w, b, c, floor, shape)
         if k % 2 == 1:
             pass_arm(w, (k - 1) * R, b, c, floor, shape)
         decay(b, eta, shape)

@@ -20,9 +20,11 @@ from uli_fast.kernels._rewards import Law, draw_reward
 class HedgeState(NamedTuple):
     """One phase on k arms of rank d."""
 
-    x: F64  # (k, d) whitened arms
-    z: F64  # (d, k) C^-1 a for every arm, Sigma = C C^T; arms side by side for SIMD
-    C: F64  # (d, d) Sigma, then its Cholesky factor
+    x: F64  # (d, k) whitened arms, side by side for SIMD
+    squares: F64  # (k, d (d + 1) / 2) lower triangles of a a^T
+    z: F64  # (d, k) C^-1 a for every arm, Sigma = C C^T
+    S: F64  # (d (d + 1) / 2,) lower triangle of Sigma
+    C: F64  # (d, d) Cholesky factor of Sigma
     nu: F64  # (k,) exploration design
     lw: F64  # (k,) log weights
     p: F64  # (k,) probabilities of the last draw
@@ -56,21 +58,31 @@ def choose(state: HedgeState, u: float) -> int:
 
 
 @step
+def mix(state: HedgeState) -> None:
+    """Write Sigma = sum p(a) a a^T into S, four arms at a time: SIMD over its entries."""
+    squares, p, S = state.squares, state.p, state.S
+    k, m = squares.shape
+    S[:] = 0.0
+    for a in range(0, k - 3, 4):
+        p0, p1, p2, p3 = p[a], p[a + 1], p[a + 2], p[a + 3]
+        for e in range(m):
+            first = p0 * squares[a, e] + p1 * squares[a + 1, e]
+            S[e] += first + (p2 * squares[a + 2, e] + p3 * squares[a + 3, e])
+    for a in range(k - k % 4, k):
+        for e in range(m):
+            S[e] += p[a] * squares[a, e]
+
+
+@step
 def factor(state: HedgeState) -> None:
     """Write the Cholesky factor of Sigma into C."""
-    x, p, C = state.x, state.p, state.C
-    k, d = x.shape
-    for i in range(d):
+    C, S = state.C, state.S
+    mix(state)
+    e = 0
+    for i in range(C.shape[0]):
         for j in range(i + 1):
-            C[i, j] = 0.0
-    for a in range(k):
-        for i in range(d):
-            weighted = p[a] * x[a, i]
-            for j in range(i + 1):
-                C[i, j] += weighted * x[a, j]
-    for i in range(d):
-        for j in range(i + 1):
-            rest = C[i, j]
+            rest = S[e]
+            e += 1
             for m in range(j):
                 rest -= C[i, m] * C[j, m]
             C[i, j] = math.sqrt(rest) if i == j else rest / C[j, j]
@@ -80,12 +92,12 @@ def factor(state: HedgeState) -> None:
 def solve(state: HedgeState) -> None:
     """Write C^-1 a of all arms into z and their squared lengths into v."""
     x, z, C, v = state.x, state.z, state.C, state.v
-    k, d = x.shape
+    d, k = x.shape
     for a in range(k):
         v[a] = 0.0
     for i in range(d):
         for a in range(k):
-            z[i, a] = x[a, i]
+            z[i, a] = x[i, a]
         for j in range(i):
             for a in range(k):
                 z[i, a] -= C[i, j] * z[j, a]
@@ -101,9 +113,10 @@ def update(state: HedgeState, arm: int, loss: float) -> None:
     factor(state)
     solve(state)
     z, v, lw, L = state.z, state.v, state.lw, state.L
-    k, d = state.x.shape
+    d, k = z.shape
+    bonus = 2.0 * state.eta * state.beta
     for a in range(k):
-        lw[a] += 2.0 * state.eta * state.beta * v[a]
+        lw[a] += bonus * v[a]
     for i in range(d):
         scaled = loss * z[i, arm]
         for a in range(k):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -155,28 +155,31 @@ class CompiledPhase:
         self.kernel.play_rounds(self.state, law, arms, run, offset, slope, rounds)
 
     def save(self) -> dict[str, Any]:
-        """Return the arrays as lists, for JSON."""
-        return arrays_of(self.state)
+        """Return what a round changes as lists, for JSON; the rest is made anew."""
+        return arrays_of(self.state, KEPT)
 
     def load(self, saved: dict[str, Any]) -> None:
         """Take over arrays from ``save``."""
-        fill_arrays(self.state, saved)
+        fill_arrays(self.state, saved, KEPT)
 
 
-def arrays_of(state: Any) -> dict[str, Any]:
-    """Return the arrays of a kernel's state as lists, for JSON."""
-    arrays = {k: v for k, v in state._asdict().items() if isinstance(v, np.ndarray)}
-    return {key: value.tolist() for key, value in arrays.items()}
+# Log weights, the probabilities of the last draw, and the loss estimates.
+KEPT = ("lw", "p", "L")
 
 
-def fill_arrays(state: Any, saved: Mapping[str, Any]) -> None:
-    """Fill the arrays of a kernel's state from ``arrays_of``."""
-    for key, array in state._asdict().items():
-        if isinstance(array, np.ndarray):
-            values = np.asarray(saved[key], array.dtype)
-            if values.shape != array.shape:
-                raise StateError("state", f"{key} has shape {values.shape}, not {array.shape}")
-            array[...] = values
+def arrays_of(state: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return arrays of a kernel's state as lists, for JSON."""
+    return {name: getattr(state, name).tolist() for name in names}
+
+
+def fill_arrays(state: Any, saved: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Fill arrays of a kernel's state from ``arrays_of``."""
+    for name in names:
+        array = getattr(state, name)
+        values = np.asarray(saved[name], array.dtype)
+        if values.shape != array.shape:
+            raise StateError("state", f"{name} has shape {values.shape}, not {array.shape}")
+        array[...] = values
 
 
 def saturated(rounds: float) -> int:

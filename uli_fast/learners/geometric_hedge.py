@@ -69,8 +69,10 @@ class GeometricHedge(TunedLearner):
         rho = design.max_leverage / d
         s = math.sqrt(log_term(k, delta) / (d * rounds))
         state = kernel.HedgeState(
-            x=x,
+            x=np.ascontiguousarray(x.T),
+            squares=np.stack([x[:, i] * x[:, j] for i in range(d) for j in range(i + 1)], axis=1),
             z=np.zeros((d, k)),
+            S=np.zeros(d * (d + 1) // 2),
             C=np.zeros((d, d)),
             nu=np.array(design.weights),
             lw=np.zeros(k),

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from uli_fast.learners._adversarial import BasePhase
 
 LARGEST_DIMENSION = 4
+# What a round changes; the rest of the state is made anew.
+KEPT = ("w", "s", "C", "eta", "Hsum", "estimate", "lam", "axis", "clock")
 # Centred losses lie in [-1/2, 1/2].
 LARGEST_LOSS = 0.5
 
@@ -123,11 +125,11 @@ class ScriblePhase:
 
     def save(self) -> dict[str, Any]:
         """Return the arrays as lists, for JSON."""
-        return arrays_of(self.state)
+        return arrays_of(self.state, KEPT)
 
     def load(self, saved: dict[str, Any]) -> None:
         """Take over arrays from ``save``."""
-        fill_arrays(self.state, saved)
+        fill_arrays(self.state, saved, KEPT)
 
 
 class EqualArms:
