@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, nnls
 
-from uli_fast.kernels import ball_oracle, body_oracle, polytope_oracle
+from uli_fast.kernels import _status, ball_oracle, body_oracle, polytope_oracle
 
 NONE = np.zeros(0)
 
@@ -43,12 +43,12 @@ def test_the_path_of_projections_ends_with_a_certified_maximum(kind):
         W, b = slices(rng, kind)
         n = W.shape[1]
         status, start = ball_oracle.project_origin(W, b, 500)
-        assert status == ball_oracle.FOUND
+        assert status == _status.FOUND
         WT = np.ascontiguousarray(W.T)
         for g in units(rng, 4, n):
             x, y = np.empty(n), np.empty(len(b))
             status = ball_oracle.maximise(g, W, WT, b, start, 500, x, y)
-            assert status == ball_oracle.FOUND
+            assert status == _status.FOUND
             E = np.zeros((0, n))
             missed, bound, value = body_oracle.certify(0, g, x, W, b, y, E, NONE, NONE)
             assert missed <= 1e-9
@@ -70,11 +70,11 @@ def test_the_projection_of_the_origin_is_that_of_least_squares():
 
 def test_rows_that_leave_nothing_of_the_ball():
     W = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    assert ball_oracle.project_origin(W, np.array([-0.1, 0.05]), 100)[0] == ball_oracle.EMPTY
-    assert ball_oracle.project_origin(W[:1], np.array([-1.01]), 100)[0] == ball_oracle.EMPTY
-    assert ball_oracle.project_origin(W, np.array([0.1, 0.05]), 0)[0] == ball_oracle.ENDLESS
+    assert ball_oracle.project_origin(W, np.array([-0.1, 0.05]), 100)[0] == _status.EMPTY
+    assert ball_oracle.project_origin(W[:1], np.array([-1.01]), 100)[0] == _status.EMPTY
+    assert ball_oracle.project_origin(W, np.array([0.1, 0.05]), 0)[0] == _status.ENDLESS
     W = units(np.random.default_rng(2), 40, 3)
-    assert ball_oracle.project_origin(W, np.full(40, -0.5), 500)[0] == ball_oracle.EMPTY
+    assert ball_oracle.project_origin(W, np.full(40, -0.5), 500)[0] == _status.EMPTY
 
 
 def test_the_path_says_when_it_did_not_end():
@@ -82,8 +82,8 @@ def test_the_path_says_when_it_did_not_end():
     g = np.array([1.0, 0.0])
     given = (g, W, W.T.copy(), b, np.zeros(0, dtype=np.int64))
     x, y = np.empty(2), np.empty(1)
-    assert ball_oracle.maximise(*given, 1, x, y) == ball_oracle.ENDLESS
-    assert ball_oracle.maximise(*given, 5, x, y) == ball_oracle.FOUND
+    assert ball_oracle.maximise(*given, 1, x, y) == _status.ENDLESS
+    assert ball_oracle.maximise(*given, 5, x, y) == _status.FOUND
     assert (x[0], y[0]) == (0.5, 1.0)
 
 
@@ -130,10 +130,10 @@ def test_the_simplex_method_finds_the_vertices_of_linprog(kind):
     for _ in range(40):
         A, b = polytopes(rng, kind)
         search = Search(A, b)
-        assert search.start() == polytope_oracle.FOUND
+        assert search.start() == _status.FOUND
         for c in units(rng, 5, A.shape[1]):
             status, x, y = search.maximise(c)
-            assert status == polytope_oracle.FOUND
+            assert status == _status.FOUND
             assert (A @ x - b).max() <= 1e-9
             assert A.T @ y == pytest.approx(c, abs=1e-8)
             assert y @ b == pytest.approx(c @ x, abs=1e-8)
@@ -151,7 +151,7 @@ def test_it_stays_exact_over_thousands_of_warm_calls():
         oldest = search.parts.age.max()
         status, x, y = search.maximise(c)
         refreshed += search.parts.age.max() < oldest
-        assert status == polytope_oracle.FOUND
+        assert status == _status.FOUND
         assert (A @ x - b).max() <= 1e-12
         assert abs(y @ b - c @ x) + np.abs(A.T @ y - c).max() <= 1e-11
     assert refreshed > 20
@@ -159,17 +159,17 @@ def test_it_stays_exact_over_thousands_of_warm_calls():
 
 def test_statuses():
     A = np.array([[1.0], [-1.0]])
-    assert Search(A, [-1.0, 0.5]).start() == polytope_oracle.EMPTY
-    assert Search(A, [-1.0, 1.0]).start() == polytope_oracle.FOUND
+    assert Search(A, [-1.0, 0.5]).start() == _status.EMPTY
+    assert Search(A, [-1.0, 1.0]).start() == _status.FOUND
     search = Search(A[:1], [1.0])  # a half-line has a vertex
-    assert search.start() == polytope_oracle.FOUND
-    assert search.maximise(np.array([-1.0]))[0] == polytope_oracle.UNBOUNDED
+    assert search.start() == _status.FOUND
+    assert search.maximise(np.array([-1.0]))[0] == _status.UNBOUNDED
     search = Search(np.vstack([np.eye(3), -np.eye(3)]), np.ones(6))
-    assert search.start() == polytope_oracle.FOUND
+    assert search.start() == _status.FOUND
     c = -search.parts.x[0]
-    assert search.maximise(c, 1)[0] == polytope_oracle.ENDLESS
+    assert search.maximise(c, 1)[0] == _status.ENDLESS
     status, x, _ = search.maximise(c)
-    assert status == polytope_oracle.FOUND
+    assert status == _status.FOUND
     assert x == pytest.approx(np.sign(c))
 
 
@@ -191,7 +191,7 @@ def test_a_cut_body_is_maximal_on_its_vertices_and_edges(body):
         assert g @ body_oracle.closed(body, g) == pytest.approx((P @ g).max())
         b = rng.uniform((P @ w).min(), (P @ w).max())
         status, x, slope = body_oracle.cut(body, g, w, b, 200)
-        if status != body_oracle.FOUND:  # one vertex, or the cut touches
+        if status != _status.FOUND:  # one vertex, or the cut touches
             assert n == 1 or b == (P @ w).min()
             continue
         # Maxima are on vertices below, or on segments across the cut.

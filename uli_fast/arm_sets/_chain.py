@@ -106,11 +106,11 @@ class Chain(Restricted):
     def maximize(self, u: Any) -> tuple[F64, float]:
         """Return a point where <u, a> is largest, and an upper bound on the maximum."""
         if type(u) is not np.ndarray or u.dtype is not FLOAT or u.shape != self._shape:
-            u = self._checked(u)
+            u = checked_direction(u, self._shape[0])
         g = self._chart.direction(u)
         length = math.sqrt(g.dot(g))
         if not SHORTEST < length < LONGEST:  # as NaN and infinity are not, either
-            u = self._checked(u)
+            u = checked_direction(u, self._shape[0])
             length = _length(g)
         self.calls += 1
         x, bound = self._solve(g / length if length > 0.0 else np.eye(1, g.size)[0])
@@ -118,11 +118,6 @@ class Chain(Restricted):
         bound = self._chart.offset(u) + length * bound
         value = float(u.dot(point))
         return point, (bound if bound > value else value)
-
-    def _checked(self, u: Any) -> F64:
-        direction = _check.vector("u", u)
-        _check.same_length("u", direction, self._shape[0])
-        return direction
 
     def _solve(self, g: F64) -> tuple[F64, float]:
         """Return the first verified answer."""
@@ -138,7 +133,9 @@ class Chain(Restricted):
                 # Two solvers must agree, where there are two.
                 self._possible = verdicts < 2 and i + 1 < len(self._makers)
                 continue
-            except Exception as problem:  # whatever a solver throws, the next one may answer
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as problem:  # even a Rust panic: the next one may answer
                 self.rejected[name] += 1
                 troubles.append(f"{name}: {problem}")
                 continue
@@ -182,6 +179,13 @@ class Chain(Restricted):
         if not (np.isfinite(x).all() and math.isfinite(answer.bound)):
             return math.inf, math.inf, 0.0
         return float(max(over)), answer.bound, float(g @ x)
+
+
+def checked_direction(u: Any, d: int) -> F64:
+    """Return a direction as a finite array of length d."""
+    direction = _check.vector("u", u)
+    _check.same_length("u", direction, d)
+    return direction
 
 
 def _length(g: F64) -> float:

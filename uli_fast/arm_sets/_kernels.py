@@ -10,6 +10,7 @@ from uli_fast._typing import B1, F64
 from uli_fast.arm_sets._bodies import Body, LinearBody, lengths
 from uli_fast.arm_sets._chain import Answer, Failed, Infeasible
 from uli_fast.arm_sets._rows import FEASIBLE, Rows, null_space, orthonormal
+from uli_fast.kernels._status import EMPTY, FOUND
 
 NONE = np.zeros(0)
 # The secant ends in a few steps; this is far more.
@@ -32,15 +33,15 @@ class BallKernel:
         status, start = ball_oracle.project_origin(W, b, most)
         self._given = (W, np.ascontiguousarray(W.T), b, start, most)
         self._x, self._y = np.empty(W.shape[1]), np.empty(b.size)
-        if status == ball_oracle.EMPTY:
+        if status == EMPTY:
             raise Infeasible
-        if status != ball_oracle.FOUND:
+        if status != FOUND:
             raise Failed("the projection of the centre was not found")
 
     def solve(self, g: F64) -> Answer:
         """Return the maximiser and the multipliers of the rows."""
         status = self._kernel.maximise(g, *self._given, self._x, self._y)
-        if status != self._kernel.FOUND:
+        if status != FOUND:
             raise Failed("the path of projections did not end")
         return Answer(self._x, self._y, NONE)
 
@@ -64,10 +65,10 @@ class VertexKernel:
         vertices.b[:] = b / vertices.lengths
         self._best, self._y = vertices.best, vertices.y
         self._most = 200 + 20 * (N + n)
-        status = polytope_oracle.first(*self._store, self._most) if n else polytope_oracle.FOUND
-        if status == polytope_oracle.EMPTY:
+        status = polytope_oracle.first(*self._store, self._most) if n else FOUND
+        if status == EMPTY:
             raise Infeasible
-        if status != polytope_oracle.FOUND:
+        if status != FOUND:
             raise Failed(f"no vertex was found (status {status})")
 
     def solve(self, g: F64) -> Answer:
@@ -76,7 +77,7 @@ class VertexKernel:
         c = g if form.map is None else g @ form.map
         if c.size:  # else the equalities leave a single point
             status = self._kernel.maximise(*self._store, c, self._most)
-            if status != self._kernel.FOUND:
+            if status != FOUND:
                 raise Failed(f"the way along the vertices did not end (status {status})")
         x = self._best if form.map is None else form.origin + form.map @ self._best
         if form.equalities is None:
@@ -154,8 +155,8 @@ class CutKernel:
         if self._cut is None:
             return Answer(self._kernel.closed(self._body, g), NONE, NONE)
         status, x, y = self._kernel.cut(self._body, g, *self._cut, MOST_SECANTS)
-        if status == self._kernel.EMPTY:
+        if status == EMPTY:
             raise Infeasible
-        if status != self._kernel.FOUND:
+        if status != FOUND:
             raise Failed("the secant did not end")
         return Answer(x, np.array([y]), NONE)

@@ -9,7 +9,7 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import F64
 from uli_fast.arm_sets._bodies import lengths
-from uli_fast.arm_sets._chain import Restricted
+from uli_fast.arm_sets._chain import Restricted, checked_direction
 from uli_fast.arm_sets._set import ArmSet, frozen, shown
 from uli_fast.errors import InfeasibleError
 
@@ -68,8 +68,7 @@ class Scan(Restricted):
 
     def maximize(self, u: Any) -> tuple[F64, float]:
         """Return the first arm where <u, a> is largest, and its value."""
-        u = _check.vector("u", u)
-        _check.same_length("u", u, self._points.shape[1])
+        u = checked_direction(u, self._points.shape[1])
         self.calls += 1
         if not self._points.size:
             raise InfeasibleError(f"no arm of {self._name} satisfies the constraints")

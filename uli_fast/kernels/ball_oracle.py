@@ -20,8 +20,8 @@ import numpy as np
 
 from uli_fast._typing import B1, F64, I64
 from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._status import EMPTY, ENDLESS, FOUND
 
-FOUND, EMPTY, ENDLESS = 0, 1, 2
 # A row this nearly in the span of the working set is not added to it.
 DEPENDENT = 1e-10
 # Slices of radius below this are points; their multipliers would be infinite.

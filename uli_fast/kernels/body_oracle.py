@@ -10,11 +10,10 @@ import numpy as np
 
 from uli_fast._typing import F64
 from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._status import EMPTY, ENDLESS, FOUND
 
 # The bodies |x| <= 1; max |x_i| <= 1; x >= 0, sum x = 1; sum |x_i| <= 1.
 BALL, CUBE, SIMPLEX, CROSS = 0, 1, 2, 3
-# How a cut ends.
-FOUND, EMPTY, ENDLESS = 0, 1, 2
 
 
 @kernel
