@@ -108,22 +108,24 @@ def standardise(
     tolerance: float = FEASIBLE,
 ) -> Rows:
     """Return the constraints in the coordinates of the chart."""
-    size, none = chart.size(), np.zeros(0)
-    V, bound = le
-    W, b, fine = _unit(chart.rows(V), bound - V @ chart.origin, lengths(V) * size)
-    possible = bool((b[~fine] >= -tolerance).all())
-    W, b = W[fine], b[fine]
+    size, possible = chart.size(), True
+    V, U = le[0], eq[0]
+    W = E = chart.rows(np.zeros((0, chart.origin.size)))
+    b = e = np.zeros(0)
+    if V.size:
+        W, b, fine = _unit(chart.rows(V), le[1] - V @ chart.origin, lengths(V) * size)
+        possible = bool((b[~fine] >= -tolerance).all())
+        W, b = W[fine], b[fine]
     if body is not None and b.size:
         possible &= bool((b >= -body.supports(-W) - tolerance).all())
         binding = b < body.supports(W)
         W, b = W[binding], b[binding]
-    U, value = eq
-    if not U.size:
-        return Rows(W, b, np.zeros((0, W.shape[1])), none, possible, tolerance)
-    E, e, fine = _unit(chart.rows(U), value - U @ chart.origin, lengths(U) * size)
-    possible &= bool((np.abs(e[~fine]) <= tolerance).all())
-    E, e, consistent = orthonormal(E[fine], e[fine])
-    return Rows(W, b, E, e, possible and consistent, tolerance)
+    if U.size:
+        E, e, fine = _unit(chart.rows(U), eq[1] - U @ chart.origin, lengths(U) * size)
+        possible &= bool((np.abs(e[~fine]) <= tolerance).all())
+        E, e, consistent = orthonormal(E[fine], e[fine])
+        possible &= consistent
+    return Rows(W, b, E, e, possible, tolerance)
 
 
 def _unit(W: F64, b: F64, reference: F64) -> tuple[F64, F64, B1]:
