@@ -120,7 +120,7 @@ def test_datasets_have_sources():
 
 
 @pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
-@pytest.mark.parametrize("page", ["README.md", "docs/bases.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/arm_sets.md", "docs/bases.md"])
 def test_examples_run(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from uli_fast.errors import ArgumentError, InfeasibleError
+from tests.arm_sets.cases import CONSTRAINTS, LINEAR, ROUND, missed
+from uli_fast.arm_sets import _columns, _cvxpy
+from uli_fast.errors import ArgumentError, InfeasibleError, OracleError
 
 SETS = uli.arm_sets
 
@@ -43,6 +45,44 @@ def test_same_as_the_named_set(d):
         assert not convex.contains(inside + 2.1 * size)
 
 
+def described(family, d, rng):
+    """Return a named set of the cases, and the same by cvxpy."""
+    case = (LINEAR | ROUND)[family](d, rng)
+    if case.conic is not None:
+        return case, case.conic
+    lift, G, h, F, f = case.linear
+
+    def builder(x):
+        y = cp.Variable(lift.shape[1])
+        return [x == lift @ y, G @ y <= h] + ([F @ y == f] if f.size else [])
+
+    return case, builder
+
+
+@pytest.mark.parametrize("backend", ["auto", "cvxpy", "columns"])
+@pytest.mark.parametrize("kind", CONSTRAINTS)
+@pytest.mark.parametrize("family", ["ball", "flat_ellipsoid", "simplex", "l1_ball", "polytope"])
+def test_all_constraints_on_all_back_ends(family, kind, backend):
+    rng = np.random.default_rng(11)
+    for d in (2, 5):
+        case, builder = described(family, d, rng)
+        eq, le = CONSTRAINTS[kind](case, rng)
+        restricted = SETS.Convex(builder, d, backend=backend).restrict(eq, le)
+        for u in rng.standard_normal((2, d)):
+            try:
+                point, bound = restricted.maximize(u)
+            except OracleError:  # only this may fail, and only on thin slices
+                assert (backend, kind[:4]) == ("cvxpy", "thin")
+                continue
+            _, expected = case.made.maximize(u, eq, le)
+            scale = case.made.largest_norm() * np.linalg.norm(u)
+            loose = 2e-5 if kind.startswith("thin") else 1e-6
+            assert bound == pytest.approx(expected, abs=loose * scale)
+            assert bound - 1e-6 * scale <= u @ point <= bound
+            assert case.made.contains(point, 1e-6)
+            assert missed(point, eq, le) <= 2e-8 * max(scale, 1.0)
+
+
 def test_a_set_with_variables_of_its_own():
     """The image of a spectraplex: diagonals of positive matrices of trace 1."""
 
@@ -66,6 +106,36 @@ def test_equalities_and_infeasible_slices():
     with pytest.raises(InfeasibleError, match="Convex"):
         made.maximize([1.0, 0.0], le=([[1.0, 0.0]], [-1.01]))
     assert made.maximize([0.0, 0.0])[1] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_broken_solver_is_replaced_and_counted(monkeypatch):
+    made = SETS.Convex(lambda x: [cp.norm(x) <= 1], 3)
+    le, u = ([[0.0, 0.0, 1.0]], [-0.6]), np.array([1.0, 2.0, 2.0])
+    solve = _cvxpy.Cvxpy.solve
+
+    def broken(self, g):
+        answer = solve(self, g)
+        return answer._replace(x=0.9 * answer.x) if self._rows.b.size else answer
+
+    monkeypatch.setattr(_cvxpy.Cvxpy, "solve", broken)
+    restricted = made.restrict(le=le)
+    assert restricted.maximize(u)[1] == pytest.approx(0.8 * np.sqrt(5) - 1.2, abs=1e-6)
+    assert restricted.rejected == {"cvxpy": 1}
+    assert restricted.answers == {"columns": 1}
+    monkeypatch.setattr(_columns, "MOST_POINTS", 2)
+    with pytest.raises(OracleError, match=r"cvxpy: .*columns: "):
+        made.maximize(u, le=le)
+
+
+@pytest.mark.parametrize("backend", ["auto", "cvxpy", "columns"])
+def test_rows_that_leave_nothing(backend):
+    made = SETS.Convex(lambda x: [cp.norm(x) <= 1], 2, backend=backend)
+    V = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    for eq, le in ((None, (V, [-0.1, 0.0])), (([[1.0, 1.0]], [1.5]), None)):
+        restricted = made.restrict(eq, le)
+        for _ in range(2):
+            with pytest.raises(InfeasibleError):
+                restricted.maximize([1.0, 0.0])
 
 
 BAD = {

@@ -1,5 +1,8 @@
 """What every set promises: shapes, counts, fallbacks, typed errors."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -212,6 +215,25 @@ def test_sets_far_from_the_origin_and_of_any_size():
             expected = move + size if not isinstance(made, SETS.Ball) else bound
             assert bound == pytest.approx(expected, abs=1e-6 * size)
             assert bound - point[0] <= 1e-6 * size
+
+
+def test_a_box_without_any_width():
+    made = SETS.Box([1.0, 2.0], [1.0, 2.0])
+    point, bound = made.maximize([1.0, 1.0], le=([[1.0, 0.0], [0.0, 1.0]], [1.0, 5.0]))
+    assert (point.tolist(), bound) == ([1.0, 2.0], 3.0)
+    with pytest.raises(InfeasibleError):
+        made.maximize([1.0, 1.0], le=([[1.0, 0.0]], [0.9]))
+    half = SETS.Box([0.0, 2.0], [1.0, 2.0])
+    point, _ = half.maximize([1.0, 1.0], le=([[1.0, 1.0], [1.0, 0.0]], [2.5, 0.6]))
+    assert point == pytest.approx([0.5, 2.0])
+
+
+def test_looking_at_the_sets_loads_nothing_heavy():
+    heavy = ["numba", "cvxpy", "highspy", "clarabel", "scipy"]
+    show = f"print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, uli_fast; uli_fast.arm_sets.Ball(3); {show}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 A = SETS.Box([0, 0], [1, 1])

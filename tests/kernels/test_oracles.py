@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, nnls
 
-from uli_fast.kernels import ball_oracle, body_oracle, polytope_oracle
+from uli_fast.kernels import _status, ball_oracle, body_oracle, polytope_oracle
 
 NONE = np.zeros(0)
 
@@ -43,21 +43,24 @@ def test_the_path_of_projections_ends_with_a_certified_maximum(kind):
         W, b = slices(rng, kind)
         n = W.shape[1]
         status, start = ball_oracle.project_origin(W, b, 500)
-        assert status == ball_oracle.FOUND
+        assert status == _status.FOUND
         WT = np.ascontiguousarray(W.T)
         for g in units(rng, 4, n):
-            status, x, y = ball_oracle.maximise(g, W, WT, b, start, 500)
-            assert status == ball_oracle.FOUND
+            x, y = np.empty(n), np.empty(len(b))
+            status = ball_oracle.maximise(g, W, WT, b, start, 500, x, y)
+            assert status == _status.FOUND
             E = np.zeros((0, n))
-            missed, bound = body_oracle.certify(0, g, x, W, b, y, E, NONE, NONE)
+            missed, bound, value = body_oracle.certify(0, g, x, W, b, y, E, NONE, NONE)
             assert missed <= 1e-9
-            assert abs(bound - g @ x) <= 1e-8
+            assert abs(bound - value) <= 1e-8
+            assert value == pytest.approx(g @ x, abs=1e-14)
 
 
 def test_the_projection_of_the_origin_is_that_of_least_squares():
     rng = np.random.default_rng(1)
     for _ in range(300):
-        W, b = slices(rng, "wide")
+        W, z = units(rng, 60, 3), units(rng, 3)  # many rows come and go
+        b = W @ (0.9 * z) + rng.uniform(0.0, 0.1, 60)
         _, start = ball_oracle.project_origin(W, b, 500)
         x = np.linalg.pinv(W[start]) @ b[start] if start.size else np.zeros(W.shape[1])
         # Lawson and Hanson's least distance programming.
@@ -68,36 +71,43 @@ def test_the_projection_of_the_origin_is_that_of_least_squares():
 
 def test_rows_that_leave_nothing_of_the_ball():
     W = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    assert ball_oracle.project_origin(W, np.array([-0.1, 0.05]), 100)[0] == ball_oracle.EMPTY
-    assert ball_oracle.project_origin(W[:1], np.array([-1.01]), 100)[0] == ball_oracle.EMPTY
-    assert ball_oracle.project_origin(W, np.array([0.1, 0.05]), 0)[0] == ball_oracle.ENDLESS
+    assert ball_oracle.project_origin(W, np.array([-0.1, 0.05]), 100)[0] == _status.EMPTY
+    assert ball_oracle.project_origin(W[:1], np.array([-1.01]), 100)[0] == _status.EMPTY
+    assert ball_oracle.project_origin(W, np.array([0.1, 0.05]), 0)[0] == _status.ENDLESS
     W = units(np.random.default_rng(2), 40, 3)
-    assert ball_oracle.project_origin(W, np.full(40, -0.5), 500)[0] == ball_oracle.EMPTY
+    assert ball_oracle.project_origin(W, np.full(40, -0.5), 500)[0] == _status.EMPTY
 
 
 def test_the_path_says_when_it_did_not_end():
     W, b = np.array([[1.0, 0.0]]), np.array([0.5])
     g = np.array([1.0, 0.0])
-    start = np.zeros(0, dtype=np.int64)
-    assert ball_oracle.maximise(g, W, W.T.copy(), b, start, 1)[0] == ball_oracle.ENDLESS
-    status, x, y = ball_oracle.maximise(g, W, W.T.copy(), b, start, 5)
-    assert (status, x[0], y[0]) == (ball_oracle.FOUND, 0.5, 1.0)
+    given = (g, W, W.T.copy(), b, np.zeros(0, dtype=np.int64))
+    x, y = np.empty(2), np.empty(1)
+    assert ball_oracle.maximise(*given, 1, x, y) == _status.ENDLESS
+    assert ball_oracle.maximise(*given, 5, x, y) == _status.FOUND
+    assert (x[0], y[0]) == (0.5, 1.0)
 
 
 # Polytope --------------------------------------------------------------------------
 
 
-def vertex(A, b):
-    n, N = A.shape[1], len(A)
-    return polytope_oracle.Vertex(
-        np.ascontiguousarray(A.T),
-        np.asarray(b, float),
-        np.empty(n),
-        np.empty(n, dtype=np.int64),
-        np.empty((n, n)),
-        np.empty(N),
-        np.zeros(1, dtype=np.int64),
-    )
+class Search:
+    """The kernel's arrays, and its answers as arrays."""
+
+    def __init__(self, A, b):
+        N, n = A.shape
+        P = 2 * n + 2
+        numbers, integers = polytope_oracle.room_for(n, N, P)
+        self.store = (np.zeros(numbers), np.zeros(integers, dtype=np.int64), n, N, P)
+        self.parts = polytope_oracle.carve(*self.store)
+        self.parts.AT[:], self.parts.b[:], self.parts.lengths[:] = A.T, b, 1.0
+
+    def start(self, most=2000):
+        return polytope_oracle.first(*self.store, most)
+
+    def maximise(self, c, most=2000):
+        status = polytope_oracle.maximise(*self.store, c, most)
+        return status, self.parts.best.copy(), self.parts.y.copy()
 
 
 def polytopes(rng, kind):
@@ -120,11 +130,11 @@ def test_the_simplex_method_finds_the_vertices_of_linprog(kind):
     rng = np.random.default_rng(3)
     for _ in range(40):
         A, b = polytopes(rng, kind)
-        state = vertex(A, b)
-        assert polytope_oracle.start(state, 2000) == polytope_oracle.FOUND
+        search = Search(A, b)
+        assert search.start() == _status.FOUND
         for c in units(rng, 5, A.shape[1]):
-            status, x, y = polytope_oracle.maximise(state, c, np.ones(len(A)), 2000)
-            assert status == polytope_oracle.FOUND
+            status, x, y = search.maximise(c)
+            assert status == _status.FOUND
             assert (A @ x - b).max() <= 1e-9
             assert A.T @ y == pytest.approx(c, abs=1e-8)
             assert y @ b == pytest.approx(c @ x, abs=1e-8)
@@ -136,34 +146,31 @@ def test_it_stays_exact_over_thousands_of_warm_calls():
     rng = np.random.default_rng(4)
     A = np.vstack([units(rng, 60, 10), np.eye(10), -np.eye(10)])
     b = rng.uniform(0.3, 0.6, 80)
-    state = vertex(A, b)
-    polytope_oracle.start(state, 2000)
-    refreshed = 0
+    search, refreshed = Search(A, b), 0
+    search.start()
     for c in units(rng, 3000, 10):
-        age = state.age[0]
-        status, x, y = polytope_oracle.maximise(state, c, np.ones(80), 2000)
-        refreshed += state.age[0] < age
-        assert status == polytope_oracle.FOUND
+        oldest = search.parts.age.max()
+        status, x, y = search.maximise(c)
+        refreshed += search.parts.age.max() < oldest
+        assert status == _status.FOUND
         assert (A @ x - b).max() <= 1e-12
         assert abs(y @ b - c @ x) + np.abs(A.T @ y - c).max() <= 1e-11
-    assert refreshed > 100
+    assert refreshed > 20
 
 
 def test_statuses():
     A = np.array([[1.0], [-1.0]])
-    assert polytope_oracle.start(vertex(A, [-1.0, 0.5]), 100) == polytope_oracle.EMPTY
-    assert polytope_oracle.start(vertex(A, [-1.0, 1.0]), 100) == polytope_oracle.FOUND
-    state = vertex(A[:1], [1.0])  # a half-line has a vertex
-    assert polytope_oracle.start(state, 100) == polytope_oracle.FOUND
-    c = np.array([-1.0])
-    assert polytope_oracle.maximise(state, c, np.ones(1), 100)[0] == polytope_oracle.UNBOUNDED
-    state = vertex(np.vstack([np.eye(3), -np.eye(3)]), np.ones(6))
-    assert polytope_oracle.start(state, 100) == polytope_oracle.FOUND
-    c = -state.x
-    status, _, _ = polytope_oracle.maximise(state, c, np.ones(6), 1)
-    assert status == polytope_oracle.ENDLESS
-    status, x, _ = polytope_oracle.maximise(state, c, np.ones(6), 100)
-    assert status == polytope_oracle.FOUND
+    assert Search(A, [-1.0, 0.5]).start() == _status.EMPTY
+    assert Search(A, [-1.0, 1.0]).start() == _status.FOUND
+    search = Search(A[:1], [1.0])  # a half-line has a vertex
+    assert search.start() == _status.FOUND
+    assert search.maximise(np.array([-1.0]))[0] == _status.UNBOUNDED
+    search = Search(np.vstack([np.eye(3), -np.eye(3)]), np.ones(6))
+    assert search.start() == _status.FOUND
+    c = -search.parts.x[0]
+    assert search.maximise(c, 1)[0] == _status.ENDLESS
+    status, x, _ = search.maximise(c)
+    assert status == _status.FOUND
     assert x == pytest.approx(np.sign(c))
 
 
@@ -185,7 +192,7 @@ def test_a_cut_body_is_maximal_on_its_vertices_and_edges(body):
         assert g @ body_oracle.closed(body, g) == pytest.approx((P @ g).max())
         b = rng.uniform((P @ w).min(), (P @ w).max())
         status, x, slope = body_oracle.cut(body, g, w, b, 200)
-        if status != body_oracle.FOUND:  # one vertex, or the cut touches
+        if status != _status.FOUND:  # one vertex, or the cut touches
             assert n == 1 or b == (P @ w).min()
             continue
         # Maxima are on vertices below, or on segments across the cut.
@@ -221,13 +228,13 @@ def test_the_certificate_is_above_every_feasible_point(body):
         b, e = W @ centre + 0.2, E @ centre
         inside = points[(points @ W.T <= b).all(axis=1)]
         g, y, z = rng.standard_normal(n), rng.standard_normal(2), rng.standard_normal(1)
-        missed, bound = body_oracle.certify(body, g, centre, W, b, y, E, e, z)
+        missed, bound, value = body_oracle.certify(body, g, centre, W, b, y, E, e, z)
         assert missed <= 1e-12
-        assert bound >= g @ centre - 1e-12
-        _, loose = body_oracle.certify(body, g, centre, W, b, y, E, e, np.zeros(1))
+        assert bound >= value - 1e-12
+        _, loose, _ = body_oracle.certify(body, g, centre, W, b, y, E, e, np.zeros(1))
         assert loose >= (inside @ g).max() - 1e-12
         outside = centre + 2.0
         assert body_oracle.certify(body, g, outside, W, b, y, E, e, z)[0] > 0.5
         for bad in (centre * np.nan, centre + np.inf):
-            missed, _ = body_oracle.certify(body, g, bad, W, b, y, E, e, z)
+            missed, _, _ = body_oracle.certify(body, g, bad, W, b, y, E, e, z)
             assert missed == np.inf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,12 +19,13 @@ from uli_fast.errors import InfeasibleError, OracleError
 GAP = 1e-7
 # Lengths whose squares are ordinary numbers.
 SHORTEST, LONGEST = 1e-140, 1e140
+FLOAT = np.dtype(np.float64)
 
 
 class Answer(NamedTuple):
     """What a back end claims, in standard coordinates."""
 
-    x: F64  # (n,) the point
+    x: F64  # (n,) the point; the back end may use the array again
     le: F64  # (m,) multipliers of W x <= b
     eq: F64  # (k,) multipliers of E x = e
     # Only where the body's support function is not known:
@@ -92,6 +93,7 @@ class Chain(Restricted):
     ) -> None:
         super().__init__()
         self._chart, self._body, self._rows, self._name = chart, body, rows, name
+        self._shape = chart.origin.shape
         self._makers = backends
         self._made: list[Backend | Exception | None] = [None] * len(backends)
         self._possible = rows.possible
@@ -103,25 +105,19 @@ class Chain(Restricted):
 
     def maximize(self, u: Any) -> tuple[F64, float]:
         """Return a point where <u, a> is largest, and an upper bound on the maximum."""
-        u = self._direction(u)
-        self.calls += 1
+        if type(u) is not np.ndarray or u.dtype is not FLOAT or u.shape != self._shape:
+            u = checked_direction(u, self._shape[0])
         g = self._chart.direction(u)
         length = math.sqrt(g.dot(g))
-        if not SHORTEST < length < LONGEST:
-            g, length = _rescaled(g)
-        g = g / length if length > 0.0 else np.eye(1, g.size)[0]
-        x, bound = self._solve(g)
-        point, offset = self._chart.point(x), float(u.dot(self._chart.origin))
-        return point, max(offset + length * bound, float(u.dot(point)))
-
-    def _direction(self, u: Any) -> F64:
-        d = self._chart.origin.size
-        if type(u) is np.ndarray and u.dtype == np.float64 and u.shape == (d,):
-            if math.isfinite(u.dot(u)):
-                return cast(F64, u)
-        direction = _check.vector("u", u)
-        _check.same_length("u", direction, d)
-        return direction
+        if not SHORTEST < length < LONGEST:  # as NaN and infinity are not, either
+            u = checked_direction(u, self._shape[0])
+            length = _length(g)
+        self.calls += 1
+        x, bound = self._solve(g / length if length > 0.0 else np.eye(1, g.size)[0])
+        point = self._chart.point(x)
+        bound = self._chart.offset(u) + length * bound
+        value = float(u.dot(point))
+        return point, (bound if bound > value else value)
 
     def _solve(self, g: F64) -> tuple[F64, float]:
         """Return the first verified answer."""
@@ -137,18 +133,21 @@ class Chain(Restricted):
                 # Two solvers must agree, where there are two.
                 self._possible = verdicts < 2 and i + 1 < len(self._makers)
                 continue
-            except Exception as problem:  # whatever a solver throws, the next one may answer
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as problem:  # even a Rust panic: the next one may answer
                 self.rejected[name] += 1
                 troubles.append(f"{name}: {problem}")
                 continue
-            violation, bound = self.certify(g, answer)
-            gap = bound - float(g.dot(answer.x))
-            if violation <= self._rows.tolerance and gap <= GAP:
+            missed, bound, value = self._certificate(g, answer)
+            if missed <= self._rows.tolerance and bound - value <= GAP:
                 self.answers[name] += 1
                 return answer.x, bound
             self.rejected[name] += 1
             self._made[i] = None  # whatever it has kept is prepared anew
-            troubles.append(f"{name}: misses a constraint by {violation:.1e}, gap {gap:.1e}")
+            troubles.append(
+                f"{name}: misses a row by {missed:.1e}, its bound by {bound - value:.1e}"
+            )
         where = f"{self._name} with {self._rows.e.size} equalities and {self._rows.b.size} rows"
         if verdicts or not self._possible:
             self._possible = False
@@ -167,22 +166,29 @@ class Chain(Restricted):
             raise made
         return made
 
-    def certify(self, g: F64, answer: Answer) -> tuple[float, float]:
-        """Return by how much the point misses a constraint, and an upper bound."""
+    def _certificate(self, g: F64, answer: Answer) -> tuple[float, float, float]:
+        """Return by how much the point misses a constraint, an upper bound, and its value."""
         W, b, E, e = self._fixed
         x = answer.x
         if self._body is not None:
-            missed, bound = self._certify(self._kind, g, x, W, b, answer.le, E, e, answer.eq)
-            return missed, bound
+            found: tuple[float, float, float] = self._certify(
+                self._kind, g, x, W, b, answer.le, E, e, answer.eq
+            )
+            return found
         over = (answer.outside, (W @ x - b).max(initial=0.0), np.abs(E @ x - e).max(initial=0.0))
-        fine = np.isfinite(x).all() and math.isfinite(answer.bound)
-        return (float(max(over)), answer.bound) if fine else (math.inf, math.inf)
+        if not (np.isfinite(x).all() and math.isfinite(answer.bound)):
+            return math.inf, math.inf, 0.0
+        return float(max(over)), answer.bound, float(g @ x)
 
 
-def _rescaled(g: F64) -> tuple[F64, float]:
-    """Return g and its length in safe numbers: (direction x length, length)."""
+def checked_direction(u: Any, d: int) -> F64:
+    """Return a direction as a finite array of length d."""
+    direction = _check.vector("u", u)
+    _check.same_length("u", direction, d)
+    return direction
+
+
+def _length(g: F64) -> float:
+    """Return the length of a very short or very long vector."""
     largest = float(np.abs(g).max(initial=0.0))
-    if largest == 0.0:
-        return g, 0.0
-    length = float(np.linalg.norm(g / largest)) * largest
-    return g, length
+    return float(np.linalg.norm(g / largest)) * largest if largest > 0.0 else 0.0

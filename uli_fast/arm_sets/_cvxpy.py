@@ -61,6 +61,7 @@ class Cvxpy:
 
         y = cp.Variable(n)
         constraints = list(build(y))
+        self._set = tuple(constraints)
         self._le = self._eq = None
         if rows.b.size:
             self._le = rows.W @ y <= scale * rows.b + rows.W @ origin
@@ -76,12 +77,12 @@ class Cvxpy:
         """Return the point and the multipliers, or the solver's own dual bound."""
         for tolerance in TOLERANCES:
             status, solution, raw, data = self._conic.solve(g, tolerance)
-            if "infeasible" in status:
+            if status == "infeasible":
                 raise Infeasible
             if self._conic.y.id in solution.primal_vars:
                 break
         else:
-            raise Failed(f"Clarabel ended as {raw.status}")
+            raise Infeasible if "infeasible" in status else Failed(f"Clarabel: {raw.status}")
         y = np.asarray(solution.primal_vars[self._conic.y.id], dtype=np.float64)
         x = (y - self._origin) / self._scale
         duals = [
@@ -92,20 +93,28 @@ class Cvxpy:
             return polish(g, self._rows, x, duals[0])
         if not self._own:
             return Answer(x, duals[0], duals[1])
-        bound, outside = dual_bound(raw, data)
-        shift = float(g @ self._origin)
-        return Answer(x, duals[0], duals[1], (bound - shift) / self._scale, outside)
+        self._conic.problem.unpack(solution)
+        bound = (dual_bound(raw, data) - float(g @ self._origin)) / self._scale
+        return Answer(x, duals[0], duals[1], bound, self._outside())
+
+    def _outside(self) -> float:
+        """Return by how much the solution misses the set's own constraints, relatively."""
+        worst = 0.0
+        for constraint in self._set:
+            sizes = [np.abs(part.value).max(initial=0.0) for part in constraint.args]
+            size = max(1e-3 * self._scale, *sizes)
+            worst = max(worst, float(np.max(constraint.violation())) / size)
+        return worst
 
 
-def dual_bound(raw: Any, data: Any) -> tuple[float, float]:
-    """Return an upper bound on the maximum, and how far the point is from feasible.
+def dual_bound(raw: Any, data: Any) -> float:
+    """Return an upper bound on the maximum from Clarabel's dual point.
 
     The conic problem is min <c, v> with A v + s = b, s in a cone; for z in the dual
     cone <c, v> >= -<b, z> + <c + A^T z, v>. What is left of c + A^T z is taken at twice
     the solution's length.
     """
     A, b, c = data["A"], data["b"], data["c"]
-    v, s, z = (np.array(part) for part in (raw.x, raw.s, raw.z))
+    v, z = np.array(raw.x), np.array(raw.z)
     left = float(np.linalg.norm(c + A.T @ z) * np.linalg.norm(v))
-    missed = np.abs(A @ v + s - b).max(initial=0.0) / max(1.0, np.abs(b).max(initial=0.0))
-    return float(b @ z) + 2.0 * left, float(missed)
+    return float(b @ z) + 2.0 * left

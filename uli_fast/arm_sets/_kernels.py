@@ -10,10 +10,13 @@ from uli_fast._typing import B1, F64
 from uli_fast.arm_sets._bodies import Body, LinearBody, lengths
 from uli_fast.arm_sets._chain import Answer, Failed, Infeasible
 from uli_fast.arm_sets._rows import FEASIBLE, Rows, null_space, orthonormal
+from uli_fast.kernels._status import EMPTY, FOUND
 
 NONE = np.zeros(0)
 # The secant ends in a few steps; this is far more.
 MOST_SECANTS = 200
+# Vertices are kept as long as they take fewer numbers than this.
+MOST_NUMBERS = 10**6
 # Rows shorter than this, after equalities are taken out, are constant.
 SHORTEST = 1e-11
 
@@ -25,21 +28,22 @@ class BallKernel:
         from uli_fast.kernels import ball_oracle
 
         self._kernel = ball_oracle
-        self._W, self._b = np.ascontiguousarray(rows.W), np.ascontiguousarray(rows.b)
-        self._WT = np.ascontiguousarray(rows.W.T)
-        self._most = 50 + 10 * sum(rows.W.shape)
-        status, self._start = ball_oracle.project_origin(self._W, self._b, self._most)
-        if status == ball_oracle.EMPTY:
+        W, b = np.ascontiguousarray(rows.W), np.ascontiguousarray(rows.b)
+        most = 50 + 10 * sum(W.shape)
+        status, start = ball_oracle.project_origin(W, b, most)
+        self._given = (W, np.ascontiguousarray(W.T), b, start, most)
+        self._x, self._y = np.empty(W.shape[1]), np.empty(b.size)
+        if status == EMPTY:
             raise Infeasible
-        if status != ball_oracle.FOUND:
+        if status != FOUND:
             raise Failed("the projection of the centre was not found")
 
     def solve(self, g: F64) -> Answer:
         """Return the maximiser and the multipliers of the rows."""
-        status, x, y = self._kernel.maximise(g, self._W, self._WT, self._b, self._start, self._most)
-        if status != self._kernel.FOUND:
+        status = self._kernel.maximise(g, *self._given, self._x, self._y)
+        if status != FOUND:
             raise Failed("the path of projections did not end")
-        return Answer(x, y, NONE)
+        return Answer(self._x, self._y, NONE)
 
 
 class VertexKernel:
@@ -52,38 +56,34 @@ class VertexKernel:
         self._form = reduce(body, rows)
         A, b = self._form.A, self._form.b
         N, n = A.shape
-        self._length = lengths(A)
-        self._vertex = polytope_oracle.Vertex(
-            np.ascontiguousarray((A / self._length[:, None]).T),
-            b / self._length,
-            np.empty(n),
-            np.empty(n, dtype=np.int64),
-            np.empty((n, n)),
-            np.empty(N),
-            np.zeros(1, dtype=np.int64),
-        )
+        P = max(2, min(2 * n + 2, MOST_NUMBERS // max(n * n + N, 1)))
+        numbers, integers = polytope_oracle.room_for(n, N, P)
+        self._store = (np.zeros(numbers), np.zeros(integers, dtype=np.int64), n, N, P)
+        vertices = polytope_oracle.carve(*self._store)
+        vertices.lengths[:] = lengths(A)
+        vertices.AT[:] = (A / vertices.lengths[:, None]).T
+        vertices.b[:] = b / vertices.lengths
+        self._best, self._y = vertices.best, vertices.y
         self._most = 200 + 20 * (N + n)
-        status = polytope_oracle.start(self._vertex, self._most) if n else polytope_oracle.FOUND
-        if status == polytope_oracle.EMPTY:
+        status = polytope_oracle.first(*self._store, self._most) if n else FOUND
+        if status == EMPTY:
             raise Infeasible
-        if status != polytope_oracle.FOUND:
+        if status != FOUND:
             raise Failed(f"no vertex was found (status {status})")
 
     def solve(self, g: F64) -> Answer:
         """Return the best vertex and the multipliers of the rows."""
         form = self._form
         c = g if form.map is None else g @ form.map
-        if not c.size:  # the equalities leave a single point
-            v = y = NONE
-        else:
-            status, v, y = self._kernel.maximise(self._vertex, c, self._length, self._most)
-            if status != self._kernel.FOUND:
+        if c.size:  # else the equalities leave a single point
+            status = self._kernel.maximise(*self._store, c, self._most)
+            if status != FOUND:
                 raise Failed(f"the way along the vertices did not end (status {status})")
-        x = v if form.map is None else form.origin + form.map @ v
+        x = self._best if form.map is None else form.origin + form.map @ self._best
         if form.equalities is None:
-            return Answer(x, y[form.first :], NONE)
+            return Answer(x, self._y[form.first :], NONE)
         every = np.zeros(form.whole.shape[0])
-        every[form.kept] = y
+        every[form.kept] = self._y
         rest = (g if form.lift is None else g @ form.lift) - every @ form.whole
         return Answer(x, every[form.first :], form.equalities @ rest)
 
@@ -155,8 +155,8 @@ class CutKernel:
         if self._cut is None:
             return Answer(self._kernel.closed(self._body, g), NONE, NONE)
         status, x, y = self._kernel.cut(self._body, g, *self._cut, MOST_SECANTS)
-        if status == self._kernel.EMPTY:
+        if status == EMPTY:
             raise Infeasible
-        if status != self._kernel.FOUND:
+        if status != FOUND:
             raise Failed("the secant did not end")
         return Answer(x, np.array([y]), NONE)

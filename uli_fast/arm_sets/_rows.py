@@ -26,24 +26,42 @@ CONSTANT = 1e-13
 RANK_TOLERANCE = 1e-10
 
 
-class Chart(NamedTuple):
+class Chart:
     """Standard coordinates: a = origin + scale x."""
 
-    origin: F64  # (d,)
-    scale: F64  # a number (), a diagonal (d,) or a matrix (d, n)
+    def __init__(self, origin: F64, scale: F64) -> None:
+        self.origin = origin  # (d,)
+        self.scale = scale  # a number (), a diagonal (d,) or a matrix (d, n)
+        self._is_matrix = scale.ndim == 2
+        self._central = not origin.any()
+        self._plain = scale.ndim == 0 and float(scale) == 1.0
 
     def point(self, x: F64) -> F64:
-        """Return the arm at x."""
-        moved = self.scale @ x if self.scale.ndim == 2 else self.scale * x
-        return np.asarray(self.origin + moved)
+        """Return the arm at x, always a new array."""
+        if self._plain:
+            return self.origin + x
+        moved: F64 = self.scale.dot(x) if self._is_matrix else self.scale * x
+        return moved if self._central else self.origin + moved
 
     def direction(self, u: F64) -> F64:
         """Return the g with <u, a> = <u, origin> + <g, x>."""
-        return np.asarray(u @ self.scale if self.scale.ndim == 2 else u * self.scale)
+        return self.rows(u)
+
+    def offset(self, u: F64) -> float:
+        """Return <u, origin>."""
+        return 0.0 if self._central else float(u.dot(self.origin))
 
     def rows(self, V: F64) -> F64:
         """Return the rows as functions of x."""
-        return np.asarray(V @ self.scale if self.scale.ndim == 2 else V * self.scale)
+        if self._plain:
+            return V
+        moved: F64 = V.dot(self.scale) if self._is_matrix else V * self.scale
+        return moved
+
+    def within(self, centre: F64, basis: F64) -> Chart:
+        """Return the chart of coordinates v, x = centre + basis v; not for diagonals."""
+        inner: F64 = self.scale @ basis if self.scale.ndim == 2 else self.scale * basis
+        return Chart(self.point(centre), inner)
 
     def size(self) -> float:
         """Return a number near the largest stretch."""
@@ -90,22 +108,24 @@ def standardise(
     tolerance: float = FEASIBLE,
 ) -> Rows:
     """Return the constraints in the coordinates of the chart."""
-    size, none = chart.size(), np.zeros(0)
-    V, bound = le
-    W, b, fine = _unit(chart.rows(V), bound - V @ chart.origin, lengths(V) * size)
-    possible = bool((b[~fine] >= -tolerance).all())
-    W, b = W[fine], b[fine]
+    size, possible = chart.size(), True
+    V, U = le[0], eq[0]
+    W = E = chart.rows(np.zeros((0, chart.origin.size)))
+    b = e = np.zeros(0)
+    if V.size:
+        W, b, fine = _unit(chart.rows(V), le[1] - V @ chart.origin, lengths(V) * size)
+        possible = bool((b[~fine] >= -tolerance).all())
+        W, b = W[fine], b[fine]
     if body is not None and b.size:
         possible &= bool((b >= -body.supports(-W) - tolerance).all())
         binding = b < body.supports(W)
         W, b = W[binding], b[binding]
-    U, value = eq
-    if not U.size:
-        return Rows(W, b, np.zeros((0, W.shape[1])), none, possible, tolerance)
-    E, e, fine = _unit(chart.rows(U), value - U @ chart.origin, lengths(U) * size)
-    possible &= bool((np.abs(e[~fine]) <= tolerance).all())
-    E, e, consistent = orthonormal(E[fine], e[fine])
-    return Rows(W, b, E, e, possible and consistent, tolerance)
+    if U.size:
+        E, e, fine = _unit(chart.rows(U), eq[1] - U @ chart.origin, lengths(U) * size)
+        possible &= bool((np.abs(e[~fine]) <= tolerance).all())
+        E, e, consistent = orthonormal(E[fine], e[fine])
+        possible &= consistent
+    return Rows(W, b, E, e, possible, tolerance)
 
 
 def _unit(W: F64, b: F64, reference: F64) -> tuple[F64, F64, B1]:
@@ -150,9 +170,7 @@ def restrict_ball(chart: Chart, rows: Rows) -> tuple[Chart, Rows]:
     room = 1.0 - float(rows.e @ rows.e)
     radius = float(np.sqrt(room)) if room > 1e-18 else 0.0
     basis *= radius
-    inner = Chart(
-        chart.point(centre), chart.scale @ basis if chart.scale.ndim == 2 else chart.scale * basis
-    )
+    inner = chart.within(centre, basis)
     tolerance = FEASIBLE / radius if radius > 0.0 else FEASIBLE
     nothing = (np.zeros((0, centre.size)), np.zeros(0))
     less = standardise(

@@ -9,9 +9,10 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64
-from uli_fast.arm_sets._chain import Chain, Restricted
+from uli_fast.arm_sets._chain import Backend, Chain, Restricted
+from uli_fast.arm_sets._columns import Columns
 from uli_fast.arm_sets._cvxpy import Conic, Cvxpy
-from uli_fast.arm_sets._rows import Chart, standardise
+from uli_fast.arm_sets._rows import Chart, Rows, checked, standardise
 from uli_fast.arm_sets._set import ArmSet, frozen, shown
 from uli_fast.errors import ArgumentError, OracleError
 
@@ -28,14 +29,15 @@ class Convex(ArmSet):
     d
         Dimension.
     backend
-        "auto" or "cvxpy".
+        "auto", "cvxpy", or "columns", where cvxpy only maximises over the whole set and a
+        linear program over its points meets the rows: slower, but thin slices do not harm it.
 
     Notes
     -----
     The upper bound comes from the solver's dual point, up to its accuracy.
     """
 
-    backends: ClassVar[tuple[str, ...]] = ("cvxpy",)
+    backends: ClassVar[tuple[str, ...]] = ("cvxpy", "columns")
 
     def __init__(self, builder: Callable[[Any], list[Any]], d: int, backend: str = "auto") -> None:
         super().__init__(_check.whole("d", d), backend)
@@ -99,7 +101,15 @@ class Convex(ArmSet):
         rows = standardise(self._chart, None, eq, le)
         origin, scale = self._chart.origin, float(self._chart.scale)
 
-        def make() -> Cvxpy:
+        def direct(rows: Rows) -> Cvxpy:
             return Cvxpy(self.dimension, rows, self._constraints, origin, scale, own_bound=True)
 
-        return Chain(self._chart, None, rows, [("cvxpy", make)], repr(self))
+        def columns() -> Columns:
+            free = standardise(self._chart, None, *(checked("le", None, self.dimension),) * 2)
+            return Columns(direct(free), self.dimension, rows)
+
+        makers: dict[str, Callable[[], Backend]] = {"cvxpy": lambda: direct(rows)}
+        if rows.b.size or rows.e.size or self.backend == "columns":
+            makers["columns"] = columns
+        chosen = list(makers) if self.backend == "auto" else [self.backend]
+        return Chain(self._chart, None, rows, [(n, makers[n]) for n in chosen], repr(self))

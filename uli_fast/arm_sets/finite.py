@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64
+from uli_fast._typing import F64, I64
 from uli_fast.arm_sets._bodies import lengths
-from uli_fast.arm_sets._chain import Restricted
+from uli_fast.arm_sets._chain import Restricted, checked_direction
 from uli_fast.arm_sets._set import ArmSet, frozen, shown
 from uli_fast.errors import InfeasibleError
 
-# A point may miss a row by this much, relative to the row's length and the largest arm.
-MASK_TOLERANCE = 1e-9
+# Arms may miss inequalities and equalities by so much, relative to the row and the longest arm.
+# No solver is involved: inequalities are met up to rounding.
+ROUNDING, EQUALITY_TOLERANCE = 1e-12, 1e-9
 
 
 class Finite(ArmSet):
@@ -34,37 +35,38 @@ class Finite(ArmSet):
     def __init__(self, points: Any, backend: str = "auto") -> None:
         self.points = frozen(_check.matrix("points", points))
         super().__init__(self.points.shape[1], backend)
+        self._longest = _longest(self.points)
 
     def __repr__(self) -> str:
         return shown("Finite", [f"{len(self.points)} arms, d={self.dimension}"], self.backend)
 
     def largest_norm(self) -> float:
         """Return the length of the longest arm."""
-        return _longest(self.points)
+        return self._longest
 
     def _contains(self, a: F64, tolerance: float) -> bool:
         return _shortest(self.points - a) <= tolerance * self.largest_norm()
 
     def _restricted(self, eq: tuple[F64, F64], le: tuple[F64, F64]) -> Scan:
-        size = self.largest_norm()
         keep = np.ones(len(self.points), dtype=np.bool_)
-        for V, b, both in ((*le, False), (*eq, True)):
-            if b.size:
-                slack = MASK_TOLERANCE * lengths(V) * size
-                over = self.points @ V.T - b
-                keep &= ((np.abs(over) if both else over) <= slack).all(axis=1)
-        return Scan(self.points, np.flatnonzero(keep), repr(self))
+        if le[1].size:
+            room = ROUNDING * (lengths(le[0]) * self._longest + np.abs(le[1]))
+            keep &= (self.points @ le[0].T <= le[1] + room).all(axis=1)
+        if eq[1].size:
+            room = EQUALITY_TOLERANCE * (lengths(eq[0]) * self._longest)
+            keep &= (np.abs(self.points @ eq[0].T - eq[1]) <= room).all(axis=1)
+        return Scan(self.points, np.flatnonzero(keep), self._longest, repr(self))
 
 
 class Scan(Restricted):
     """The arms that satisfy the constraints."""
 
-    def __init__(self, points: F64, indices: Any, name: str) -> None:
+    def __init__(self, points: F64, indices: I64, size: float, name: str) -> None:
         super().__init__()
         self.indices = indices
         whole = len(indices) == len(points)
         self._points = points if whole else np.ascontiguousarray(points[indices])
-        self._name, self._size = name, _longest(self._points)
+        self._name, self._size = name, size
         self._columns: F64 | None = None
 
     def furthest(self, u: F64) -> tuple[F64, float]:
@@ -81,8 +83,7 @@ class Scan(Restricted):
 
     def maximize(self, u: Any) -> tuple[F64, float]:
         """Return the first arm where <u, a> is largest, and its value."""
-        u = _check.vector("u", u)
-        _check.same_length("u", u, self._points.shape[1])
+        u = checked_direction(u, self._points.shape[1])
         self.calls += 1
         if not self._points.size:
             raise InfeasibleError(f"no arm of {self._name} satisfies the constraints")

@@ -10,7 +10,7 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import F64
 from uli_fast.arm_sets._bodies import lengths
-from uli_fast.arm_sets._chain import GAP, Restricted
+from uli_fast.arm_sets._chain import GAP, Restricted, checked_direction
 from uli_fast.arm_sets._rows import FEASIBLE
 from uli_fast.arm_sets._set import ArmSet
 from uli_fast.arm_sets.finite import Finite
@@ -90,8 +90,7 @@ class Asked(Restricted):
     def maximize(self, u: Any) -> tuple[F64, float]:
         """Return the oracle's answer, checked."""
         owner = self._owner
-        u = _check.vector("u", u)
-        _check.same_length("u", u, owner.dimension)
+        u = checked_direction(u, owner.dimension)
         self.calls += 1
         try:
             point, bound = owner.oracle.maximize(u, self._eq, self._le)

@@ -179,11 +179,11 @@ def bounding_box(G: F64, h: F64) -> tuple[F64, F64]:
     free = np.full(d, np.inf)
     made = model(-free, free, unit, np.full(len(unit), -np.inf), right / size)
     ends = np.empty((2, d))
+    if minimise(made, np.zeros(d)) == "infeasible":
+        raise ArgumentError("h", "no point satisfies G a <= h")
     for i in range(d):
         for side, sign in enumerate((1.0, -1.0)):
             status = minimise(made, sign * np.eye(1, d, i)[0])
-            if status == "infeasible":
-                raise ArgumentError("h", "no point satisfies G a <= h")
             if status in ("unbounded", "unbounded or infeasible"):
                 raise ArgumentError("G", f"leaves coordinate {i} unbounded: add rows that bound it")
             if status != "optimal":

@@ -20,8 +20,8 @@ import numpy as np
 
 from uli_fast._typing import B1, F64, I64
 from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._status import EMPTY, ENDLESS, FOUND
 
-FOUND, EMPTY, ENDLESS = 0, 1, 2
 # A row this nearly in the span of the working set is not added to it.
 DEPENDENT = 1e-10
 # Slices of radius below this are points; their multipliers would be infinite.
@@ -39,7 +39,7 @@ class Basis(NamedTuple):
     y: F64  # (n+1,) L y = b_k: the coordinates of the shortest x with W_k x = b_k
 
 
-@step
+@kernel
 def new_basis(n: int) -> Basis:
     """Return an empty working set."""
     return Basis(
@@ -76,7 +76,7 @@ def split(basis: Basis, k: int, w: F64) -> float:
     return float(L[k, k])
 
 
-@step
+@kernel
 def append(basis: Basis, k: int, W: F64, b: F64, i: int) -> float:
     """Put row i behind the first k; return the length that is new in it."""
     length = split(basis, k, W[i])
@@ -200,14 +200,13 @@ def first_row(
 
 
 @kernel
-def maximise(g: F64, W: F64, WT: F64, b: F64, start: I64, most: int) -> tuple[int, F64, F64]:
-    """Return the status, the maximiser of <g, x> and the multipliers of the rows.
+def maximise(g: F64, W: F64, WT: F64, b: F64, start: I64, most: int, x: F64, y: F64) -> int:
+    """Set x to the maximiser of <g, x>, y to the multipliers of the rows; return the status.
 
     WT is W transposed, ``start`` the working set of ``project_origin``; |g| = 1.
     """
     N, n = W.shape
-    basis = new_basis(n)
-    x, p, y = np.empty(n), np.empty(n), np.zeros(N)
+    basis, p = new_basis(n), np.empty(n)
     alpha, beta, work = np.empty(n + 1), np.empty(n + 1), np.empty((2, N))
     active = np.zeros(N, dtype=np.bool_)
     k, tau = 0, 0.0
@@ -237,7 +236,7 @@ def maximise(g: F64, W: F64, WT: F64, b: F64, start: I64, most: int) -> tuple[in
             entering, change = first_row(WT, b, x, p, active, work, change, tau, least)
         if entering >= 0:
             if append(basis, k, W, b, entering) <= DEPENDENT:
-                return ENDLESS, x, y
+                return ENDLESS
             active[entering] = True
             k += 1
         elif leaving >= 0:
@@ -248,8 +247,10 @@ def maximise(g: F64, W: F64, WT: F64, b: F64, start: I64, most: int) -> tuple[in
             share = length / max(radius, SMALLEST_RADIUS)  # 1 / tau
             for t in range(n):
                 x[t] += (radius / length if length > 0.0 else 0.0) * p[t]
+            for i in range(N):
+                y[i] = 0.0
             for j in range(k):
                 y[basis.rows[j]] = max(alpha[j] - share * beta[j], 0.0)
-            return FOUND, x, y
+            return FOUND
         tau = change
-    return ENDLESS, x, y
+    return ENDLESS

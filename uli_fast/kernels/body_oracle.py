@@ -10,14 +10,13 @@ import numpy as np
 
 from uli_fast._typing import F64
 from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._status import EMPTY, ENDLESS, FOUND
 
 # The bodies |x| <= 1; max |x_i| <= 1; x >= 0, sum x = 1; sum |x_i| <= 1.
 BALL, CUBE, SIMPLEX, CROSS = 0, 1, 2, 3
-# How a cut ends.
-FOUND, EMPTY, ENDLESS = 0, 1, 2
 
 
-@step
+@kernel
 def argmax(body: int, r: F64, x: F64) -> None:
     """Set x to a maximiser of <r, x>; of equal vertices the first, of signs the plus."""
     n = r.shape[0]
@@ -76,11 +75,20 @@ def violation(body: int, x: F64) -> float:
     return max(size - 1.0, 0.0)
 
 
+@step
+def inner(u: F64, v: F64) -> float:
+    """Return <u, v>."""
+    total = 0.0
+    for j in range(u.shape[0]):
+        total += u[j] * v[j]
+    return total
+
+
 @kernel
 def certify(
     body: int, g: F64, x: F64, W: F64, b: F64, y: F64, E: F64, e: F64, z: F64
-) -> tuple[float, float]:
-    """Return by how much x misses a constraint, and an upper bound on max <g, x>.
+) -> tuple[float, float, float]:
+    """Return by how much x misses a constraint, an upper bound on max <g, x>, and <g, x>.
 
     For y >= 0 (others are set to 0) and any z the bound is <y, b> + <z, e> +
     h(g - W^T y - E^T z), over x in the body with W x <= b and E x = e.
@@ -107,11 +115,10 @@ def certify(
         finite = finite and np.isfinite(over)
         bound += z[i] * e[i]
     bound += support(body, rest)
-    for j in range(n):
-        finite = finite and np.isfinite(x[j])
-    if not finite or np.isnan(bound):  # comparisons would let NaN pass
-        return np.inf, np.inf
-    return missed, bound
+    value = inner(g, x)
+    if not finite or not np.isfinite(bound + value):  # comparisons would let NaN pass
+        return np.inf, np.inf, value
+    return missed, bound, value
 
 
 @kernel
@@ -120,15 +127,6 @@ def closed(body: int, g: F64) -> F64:
     x = np.empty(g.shape[0])
     argmax(body, g, x)
     return x
-
-
-@step
-def inner(u: F64, v: F64) -> float:
-    """Return <u, v>."""
-    total = 0.0
-    for j in range(u.shape[0]):
-        total += u[j] * v[j]
-    return total
 
 
 @kernel
