@@ -24,6 +24,8 @@ bench: $(READY)
 	$(BIN)/python -m pytest bench --benchmark-skip
 	$(BIN)/python -m pytest bench --benchmark-only
 	$(BIN)/python bench/ratios.py
+	$(BIN)/python bench/linear.py
+	$(BIN)/python bench/arm_sets.py
 
 sabotage: $(READY)
 	$(BIN)/python -m tests.sabotage

@@ -72,6 +72,10 @@ def random_set(name, d, rng):
         return uli.arm_sets.Polytope(
             rows, np.concatenate([rng.uniform(0.3, 0.6, 4 * d), np.ones(2 * d)])
         )
+    if name == "convex":  # a ball without a cap, as cvxpy describes it
+        import cvxpy
+
+        return uli.arm_sets.Convex(lambda x: [cvxpy.norm(x) <= 1.0, x[0] <= 0.5], d)
     points = rng.standard_normal((60, d))
     return uli.arm_sets.Finite(points / np.linalg.norm(points, axis=1, keepdims=True))
 
@@ -133,8 +137,12 @@ def test_random_sets(name, mode):
         check_instance(name, d, C, mode, seed=i)
 
 
+def test_a_convex_set_of_ones_own():
+    check_instance("convex", 2, 1.2, "soft", seed=3, horizon=10**9)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", (*NAMES, "convex"))
 @pytest.mark.parametrize("mode", MODES)
 def test_two_hundred_random_sets(name, mode):
     for i in range(15):
