@@ -127,6 +127,29 @@ def test_a_broken_solver_is_replaced_and_counted(monkeypatch):
         made.maximize(u, le=le)
 
 
+def test_a_point_outside_the_set_is_refused(monkeypatch):
+    made = SETS.Convex(lambda x: [cp.norm(x) <= 1, x[0] >= -5], 3)
+    solve = _cvxpy.Conic.solve
+
+    def outside(self, u, tolerance):
+        status, solution, raw, data = solve(self, u, tolerance)
+        solution.primal_vars[self.y.id] *= 1.00001
+        return status, solution, raw, data
+
+    monkeypatch.setattr(_cvxpy.Conic, "solve", outside)
+    with pytest.raises(OracleError, match=r"misses a row by 1\.0e-05"):
+        made.maximize([1.0, 2.0, 3.0])
+
+
+def test_points_that_are_not_needed_are_forgotten():
+    made = SETS.Convex(lambda x: [cp.norm(x) <= 1], 3, backend="columns")
+    restricted = made.restrict(le=([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], [-0.3, 0.1]))
+    named = SETS.Ball(3).restrict(le=([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], [-0.3, 0.1]))
+    for u in np.random.default_rng(12).standard_normal((60, 3)):
+        assert restricted.maximize(u)[1] == pytest.approx(named.maximize(u)[1], abs=1e-6)
+    assert restricted.answers == {"columns": 60}
+
+
 @pytest.mark.parametrize("backend", ["auto", "cvxpy", "columns"])
 def test_rows_that_leave_nothing(backend):
     made = SETS.Convex(lambda x: [cp.norm(x) <= 1], 2, backend=backend)

@@ -186,6 +186,20 @@ def test_the_secant_is_used_for_one_cut_and_is_exact(monkeypatch):
     assert restricted.rejected["closed"] == 1
 
 
+@pytest.mark.parametrize("backend", ["clarabel", "cvxpy"])
+def test_interior_points_are_polished_on_thin_caps(backend):
+    rng = np.random.default_rng(8)
+    alone, kernel = SETS.Ball(6, backend=backend), SETS.Ball(6, backend="kernel")
+    for _ in range(10):
+        theta = rng.standard_normal(6)
+        le = (-theta[None], [-(1 - 1e-6) * np.linalg.norm(theta)])
+        for u in rng.standard_normal((3, 6)):
+            point, bound = alone.maximize(u, le=le)
+            best, best_bound = kernel.maximize(u, le=le)
+            assert point == pytest.approx(best, abs=1e-8)
+            assert bound == pytest.approx(best_bound, abs=1e-8)
+
+
 def test_closed_forms():
     point, bound = SETS.Ball(3, 2.0, [1, 0, 0]).maximize([0, 3.0, 4.0])
     assert point == pytest.approx([1, 1.2, 1.6])
