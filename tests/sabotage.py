@@ -290,7 +290,7 @@ SABOTAGES = (
         "uli_fast/learners/_linear.py",
         "weight = np.sqrt(n[played] / n.max())",
         "weight = np.ones(int(played.sum()))",
-        f"{LINEAR}::test_rounds_equal_naive_on_the_same_draws",
+        f"{LINEAR}::test_least_squares_weigh_arms_by_their_plays",
     ),
     Sabotage(
         "F of PE-linear with 512 for 2048",

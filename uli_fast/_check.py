@@ -260,7 +260,8 @@ def arm_names(name: str, value: Sequence[Any] | None, size: int) -> tuple[str, .
     """Return distinct arm names; by default "0", "1", ..."""
     if value is None:
         return tuple(str(a) for a in range(size))
-    if isinstance(value, str) or not all(isinstance(x, str) for x in value):
+    listed = isinstance(value, Sequence) and not isinstance(value, str)
+    if not listed or not all(isinstance(x, str) for x in value):
         raise ArgumentError(name, f"must be a sequence of strings, got {value!r}")
     same_length(name, value, size)
     if len(set(value)) != size:

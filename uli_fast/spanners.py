@@ -33,6 +33,7 @@ NULL = 1e-7
 # Length of the placeholders of ``barycentric_spanner``, relative to the set.
 SHORT = 1e-6
 MODES = ("soft", "paper")
+LARGEST_FACTOR = 1e6
 
 
 class Oracle(Protocol):
@@ -103,6 +104,8 @@ def verify_spanner(arms: Any, arm_set: Any, C: float | None = None) -> float:
     B = _check.matrix("arms", arms)
     if B.shape[1] != region.dimension:
         raise ArgumentError("arms", f"have {B.shape[1]} entries in dimension {region.dimension}")
+    if not B.any():
+        return math.inf
     rows = np.linalg.pinv(B.T, rcond=1e-10)
     outside = np.linalg.svd(B)[2][np.linalg.matrix_rank(B, tol=1e-10 * np.abs(B).max()) :]
     if isinstance(region, Finite):
@@ -132,8 +135,8 @@ def _reach(oracle: Oracle, u: F64) -> float:
 def check_factor(C: Any) -> float:
     """Return a C above 1."""
     factor = _check.number("C", C)
-    if factor <= 1.0:
-        raise ArgumentError("C", f"must be above 1, got {C!r}")
+    if not 1.0 < factor <= LARGEST_FACTOR:
+        raise ArgumentError("C", f"must be above 1 and at most {LARGEST_FACTOR:g}, got {C!r}")
     return factor
 
 

@@ -9,6 +9,7 @@ from scipy.stats import ks_2samp
 import uli_fast as uli
 from tests.coupling import assert_equals_naive
 from tests.naive import linear_elimination as naive
+from uli_fast.learners._linear import least_squares
 from uli_fast.simulate import generator
 
 
@@ -48,6 +49,18 @@ def test_rounds_equal_naive_on_the_same_draws(instance):
         drawer(problem, instance), arms, T, 0.1, lambda A: uli.designs.g_optimal(A).weights, 0.5
     )
     assert_equals_naive(runs, expected)
+
+
+def test_least_squares_weigh_arms_by_their_plays():
+    rng = np.random.default_rng(2)
+    x, y = rng.standard_normal((6, 2)), rng.standard_normal(6)
+    n = np.array([10, 0, 3, 10**15, 500, 7 * 10**14])
+    V = (n[:, None] * x).T @ x
+    expected = np.linalg.solve(V, (n * y) @ x)
+    assert least_squares(x, n, y) == pytest.approx(expected, rel=1e-9)
+    flat = np.column_stack([x[:, 0], 2 * x[:, 0]])
+    theta = least_squares(flat, n, y)
+    assert theta[1] == pytest.approx(2 * theta[0])  # the shortest of many solutions
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "bernoulli"])

@@ -278,9 +278,24 @@ def test_other_units_are_the_same_problem():
         first.guarantee(uli.LinearBandit([0.5, 0.3], arm_set=uli.arm_sets.Ball(2), sigma=2.0))
 
 
+def test_an_oracle_that_lies_about_its_size_is_found_out():
+    class Liar:
+        dimension = 2
+
+        def largest_norm(self):
+            return 0.01
+
+        def maximize(self, u, eq=None, le=None):
+            return uli.arm_sets.Ball(2).maximize(u, eq=eq, le=le)
+
+    problem = uli.LinearBandit([0.5, 0.1], arm_set=Liar())
+    with pytest.raises(uli.errors.OracleError, match="largest_norm"):
+        uli.simulate(uli.SpannerElimination(R=100.0, theta_norm=100.0), problem, 10**6, seed=1)
+
+
 def test_bad_input():
     ball = uli.arm_sets.Ball(2)
-    for wrong in (1.0, 0.5, math.nan, "2"):
+    for wrong in (1.0, 0.5, math.nan, "2", 1e100):
         with pytest.raises(uli.errors.ArgumentError, match="C"):
             uli.SpannerElimination(C=wrong)
     with pytest.raises(uli.errors.ArgumentError, match="mode"):

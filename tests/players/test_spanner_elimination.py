@@ -62,6 +62,33 @@ def test_a_saved_player_goes_on_as_if_nothing_had_happened():
         uli.restore(player.state())
     with pytest.raises(uli.errors.StateError, match="arms"):
         uli.restore(player.state(), arms=uli.arm_sets.Ball(2, radius=2.0))
+    box = uli.SpannerElimination(0.1).start(uli.arm_sets.Box([-0.3, -0.3], [1.0, 0.5]))
+    with pytest.raises(uli.errors.StateError, match="extent"):
+        uli.restore(box.state(), arms=uli.arm_sets.Box([-0.3, -0.3], [0.1, 0.1]))
+
+
+def test_altered_states_are_refused():
+    player = uli.SpannerElimination(0.1).start(BALL)
+    drive(player, 100, noisy(1))
+    good = player.state()
+    changes = {"theta": "x", "inverse": "x", "best": "x", "n": -1, "asked": -1, "phase": -1}
+    for key, value in (*changes.items(), ("arms", []), ("settled", 10**6), ("schema", 9)):
+        with pytest.raises(uli.errors.StateError):
+            uli.restore(good | {key: value}, arms=BALL)
+
+
+def test_an_oracle_of_ones_own_is_restored_onto_another_instance():
+    class Own:
+        dimension = 2
+
+        def maximize(self, u, eq=None, le=None):
+            return BALL.maximize(u, eq=eq, le=le)
+
+    learner, reward = uli.SpannerElimination(0.1), noisy(5)
+    player = learner.start(Own())
+    drive(player, 300, reward)
+    again = uli.restore(json.loads(json.dumps(player.state())), arms=Own())
+    assert drive(again, 200, reward, 300) == drive(player, 200, reward, 300)
 
 
 def learner_best(learner, reward):

@@ -55,7 +55,7 @@ class Own(ArmSet):
         """Return what the oracle says, else the farthest corner of the bounding box."""
         if self._largest is None:
             if hasattr(self.oracle, "largest_norm"):
-                self._largest = _check.number("largest_norm", self.oracle.largest_norm())
+                self._largest = _check.positive("largest_norm", self.oracle.largest_norm())
             else:
                 whole = Asked(self, (np.zeros((0, self.dimension)), np.zeros(0)), None)
                 axes = np.eye(self.dimension)

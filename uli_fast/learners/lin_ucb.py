@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64
-from uli_fast.errors import NoGuaranteeError
+from uli_fast.errors import NoGuaranteeError, UliError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 from uli_fast.learners._linear import units_of
@@ -60,6 +60,10 @@ class LinUCB(ArmLearner):
             "LinUCB comes back to every direction for ever (its radius grows with log t), "
             "so no decreasing F_ULI is known"
         )
+
+    def start(self, *arms: Any, **more: Any) -> NoReturn:
+        """Raise UliError: LinUCB is a rival for simulations."""
+        raise UliError("LinUCB has no live player; LinearElimination has one")
 
     def begin(
         self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int

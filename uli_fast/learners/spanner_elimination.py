@@ -16,7 +16,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64
-from uli_fast.errors import NoGuaranteeError
+from uli_fast.errors import NoGuaranteeError, OracleError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._sets import Block, BlockLog, SetLearner, Work
 from uli_fast.problems.linear import LinearBandit, draw_mean
@@ -128,7 +128,8 @@ class SpannerElimination(SetLearner):
         """Return T_m = 256 C^4 d^3 4^m log(d^3 4^m / delta), times max(1, R^2)."""
         log_term = 3.0 * math.log(d) + m * math.log(4.0) - math.log(self.delta)
         size = 256.0 * self.C**4 * d**3 * 4.0 ** min(m, 400) * log_term
-        return min(size * max(1.0, (self.R / scale) ** 2), LARGEST_PHASE)
+        R = self.R / scale
+        return min(size * max(1.0, R * R), LARGEST_PHASE)
 
 
 def region_of(problem: LinearBandit) -> Any:
@@ -159,6 +160,8 @@ class SpannerPhases:
         self.spanner = find_spanner(oracle, d, length, learner.C, learner.mode, self.size)
         # Without a real column there is nothing but the origin, up to the placeholders' length.
         arms = self.spanner.arms if self.spanner.real.any() else self.best[None]
+        if np.linalg.norm(arms, axis=1).max() > self.size * (1.0 + 1e-6):
+            raise OracleError(f"{self.region!r} gave an arm longer than its largest_norm()")
         calls += self.spanner.oracle_calls
         work = Work(calls, self.spanner.swaps, time.perf_counter() - begun)
         return arms, math.ceil(size / d), work

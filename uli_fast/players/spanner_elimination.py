@@ -101,7 +101,7 @@ class SpannerPlayer:
         return {
             "schema": SCHEMA,
             "learner": describe(self.learner),
-            "set": repr(self._phases.region),
+            "set": fingerprint(self._phases.region),
             "range": [self.low, self.high] if finite else [None, None],
             "intercept": self.intercept,
             "phase": self.phase,
@@ -160,14 +160,15 @@ class SpannerPlayer:
     def _load(self, saved: Mapping[str, Any]) -> None:
         if saved["schema"] != SCHEMA:
             raise StateError("state", f"has schema {saved['schema']!r}, not {SCHEMA}")
-        if saved["set"] != repr(self._phases.region):
-            raise StateError("arms", f"are not those of the state, {saved['set']}")
+        there, here = np.array(saved["set"]), np.array(fingerprint(self._phases.region))
+        if there.shape != here.shape or not np.allclose(there, here, rtol=1e-7, atol=1e-12):
+            raise StateError("arms", "are not those of the state: their extent differs")
         phases = self._phases
         phases.phase = int(saved["phase"])
-        phases.theta = np.array(saved["theta"])
+        phases.theta = np.array(saved["theta"], np.float64)
         phases.spanner = _spanner(saved["columns"], saved["real"], saved["inverse"])
-        phases.best = np.array(saved["best"])
-        self._arms, self._n = np.array(saved["arms"]), int(saved["n"])
+        phases.best = np.array(saved["best"], np.float64)
+        self._arms, self._n = np.array(saved["arms"], np.float64), int(saved["n"])
         self._asked = int(saved["asked"])
         self._sums, self._counts = np.array(saved["sums"]), np.array(saved["counts"], np.int64)
         self._decisions = [(int(m), int(a)) for m, a in saved["decisions"]]
@@ -180,12 +181,28 @@ class SpannerPlayer:
             and 0 <= self._settled <= len(self._decisions)
             and None not in self._rewards[: self._settled]
             and len(self._sums) == len(self._counts) == len(self._arms)
+            and self._arms.shape[1:] == phases.theta.shape == phases.best.shape
+            and phases.spanner.columns.shape == phases.spanner.inverse.shape
+            and all(np.isfinite(x).all() for x in (phases.theta, phases.best, self._arms))
+            and phases.phase >= max((m for m, _ in self._decisions), default=1) >= 0
+            and self._n >= 1
+            and self._asked >= 0
+            and bool((self._counts >= 0).all() and (self._counts <= self._n).all())
         )
         if not consistent:
             raise StateError("state", "contradicts itself: decisions, counts and rewards differ")
 
 
+def fingerprint(region: ArmSet) -> list[float]:
+    """Return how far a set reaches in some directions: enough to tell it from another."""
+    d = region.dimension
+    some = np.random.default_rng(0).standard_normal((8, d))
+    whole = region.restrict()
+    directions = np.vstack([np.eye(d), -np.eye(d), some])
+    return [float(u @ whole.maximize(u)[0]) for u in directions]
+
+
 def _spanner(columns: Any, real: Any, inverse: Any) -> Spanner:
-    matrix = np.array(columns)
+    matrix = np.array(columns, np.float64)
     log_det = float(np.linalg.slogdet(matrix).logabsdet)
-    return Spanner(matrix, np.array(real, np.bool_), np.array(inverse), log_det, 0, 0)
+    return Spanner(matrix, np.array(real, np.bool_), np.array(inverse, np.float64), log_det, 0, 0)
