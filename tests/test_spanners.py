@@ -40,6 +40,8 @@ def test_verification_can_fail():
     with pytest.raises(uli.errors.OracleError, match="above C"):
         uli.verify_spanner(bad, arms, 2.0)
     assert math.isinf(uli.verify_spanner(arms[:1], arms))
+    with pytest.raises(uli.errors.OracleError, match="above C"):
+        uli.verify_spanner(arms[:1], arms, 2.0)
     ball = uli.arm_sets.Ball(2)
     assert uli.verify_spanner(bad, ball) == pytest.approx(10.0, rel=1e-6)
 

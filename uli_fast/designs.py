@@ -126,8 +126,8 @@ def _started(points: F64, tolerance: float) -> tuple[F64, F64]:
         return X, _pivots(X)
     largest = np.abs(points).max()
     squares = np.einsum("ij,ij->i", points, points)
-    chosen = np.random.default_rng(0).choice(K, size=max(20 * d, K // 20), replace=False)
-    far = np.argpartition(-squares, 4 * d)[: 4 * d]
+    chosen = np.random.default_rng(0).choice(K, size=min(K, max(20 * d, K // 20)), replace=False)
+    far = np.argpartition(-squares, min(4 * d, K - 1))[: 4 * d]
     sample = np.union1d(chosen, far)
     while True:
         _, singular, axes = np.linalg.svd(points[sample] / largest, full_matrices=False)

@@ -105,7 +105,7 @@ def verify_spanner(arms: Any, arm_set: Any, C: float | None = None) -> float:
     if B.shape[1] != region.dimension:
         raise ArgumentError("arms", f"have {B.shape[1]} entries in dimension {region.dimension}")
     if not B.any():
-        return math.inf
+        raise ArgumentError("arms", "must not all be zero")
     rows = np.linalg.pinv(B.T, rcond=1e-10)
     outside = np.linalg.svd(B)[2][np.linalg.matrix_rank(B, tol=1e-10 * np.abs(B).max()) :]
     if isinstance(region, Finite):
@@ -119,7 +119,7 @@ def verify_spanner(arms: Any, arm_set: Any, C: float | None = None) -> float:
         off = max((_reach(everywhere, u) for u in outside), default=0.0)
         largest = max(_reach(everywhere, u) for u in rows)
     if off > 1e-6 * region.largest_norm():
-        return math.inf
+        largest = math.inf
     if C is not None and largest > check_factor(C) * (1.0 + 1e-6):
         raise OracleError(f"coefficients reach {largest!r}, above C = {C!r}")
     return largest

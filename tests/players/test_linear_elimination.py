@@ -76,6 +76,34 @@ def test_what_is_asked_beyond_a_phase_counts_for_the_next():
     assert player.phase == 3
 
 
+def test_what_is_asked_far_ahead_is_not_learned_from_and_does_not_disturb():
+    learner, reward = uli.LinearElimination(0.1, R=0.2), noisy(6)
+    player = learner.start(ARMS)
+    first = sum(player.quotas.values())
+    decisions = player.ask(first + 15_000)
+    for t, decision in enumerate(decisions):
+        player.tell(decision.id, reward(t, decision.arm))
+    closed = player.phase
+    assert player.certificate().round <= first + sum(player.quotas.values()) + 15_000
+    needed = sum(player.quotas.values()) - int(
+        np.minimum(player._phase_settled, list(player.quotas.values())).sum()
+    )
+    drive(player, needed, reward, first + 15_000)
+    assert player.phase == closed + 1
+    second = sum(player.quotas.values())
+    drive(player, second, reward, 30_000)
+    assert player.phase == closed + 2
+
+
+def test_true_means_can_void_a_claim_of_linearity():
+    learner = uli.LinearElimination(0.1, R=0.5)
+    with pytest.warns(uli.errors.GuaranteeWarning, match="not linear"):
+        uli.play(learner, lambda a: 0.5, 50, ARMS, means=[0.1, 0.9, 0.2, 0.9], intercept=0.5)
+    with pytest.warns(uli.errors.GuaranteeWarning, match="theta_norm"):
+        wide = uli.LinearElimination(0.1, R=9.0)
+        uli.play(wide, lambda a: 0.5, 50, ARMS, low=-9, high=9, means=ARMS @ [3.0, 0.0])
+
+
 def test_intervals_and_certificate():
     learner = uli.LinearElimination(0.1, R=0.2)
     player = learner.start(ARMS)

@@ -122,6 +122,19 @@ def test_it_closes_in_on_the_best_arm_and_says_how_close():
         assert np.linalg.norm(THETA) - arm @ THETA <= certificate.bound
 
 
+def test_what_is_asked_ahead_makes_no_certificate_better():
+    learner, reward = uli.SpannerElimination(0.1), noisy(6, 200_000)
+    player = learner.start(BALL)
+    quota = player.quota * len(player.arms)
+    decisions = player.ask(150 * quota)
+    for t, decision in enumerate(decisions):
+        player.tell(decision.id, reward(t, decision.arm))
+    assert player.phase == 2
+    assert player.certificate().round == quota + 1
+    with pytest.raises(uli.errors.NoGuaranteeError, match="R = 1"):
+        learner.start(BALL, low=0.0, high=100.0).certificate()
+
+
 def test_errors_are_typed():
     player = uli.SpannerElimination(0.1).start(BALL, low=-1.0, high=1.0)
     decision = player.ask()

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from uli_fast import _check
 from uli_fast._typing import F64, I64
 from uli_fast.designs import RANK_TOLERANCE
 from uli_fast.errors import ArgumentError, NoGuaranteeError
 
 if TYPE_CHECKING:
     from uli_fast.guarantees import ArmsInfo
-    from uli_fast.problems.arms import ArmBandit
 
 
 class Units(NamedTuple):
@@ -69,6 +67,8 @@ def check_linear(info: ArmsInfo, R: float, theta_norm: float) -> int:
     """Return the rank of the arms, refusing what the proofs do not cover."""
     if info.d is None:
         raise ArgumentError("about", "must tell the arms' rank: a problem, (K, d), or arms")
+    if not info.linear:
+        raise NoGuaranteeError("the means are not linear in the arms")
     if info.noise > R:
         raise NoGuaranteeError(
             f"the noise is {info.noise:g}-subgaussian but the learner assumes R = {R:g}; "
@@ -82,6 +82,10 @@ def check_linear(info: ArmsInfo, R: float, theta_norm: float) -> int:
     return info.d
 
 
-def check_vectors(problem: ArmBandit | Any, learner: str) -> None:
-    """Refuse a problem whose arms are not vectors."""
-    _check.has_features("problem", problem.features, learner)
+def told_by_means(info: ArmsInfo, features: F64, above: F64) -> ArmsInfo:
+    """Add what true means, less the intercept, say: linear or not, how large, how long theta."""
+    theta = np.linalg.lstsq(features, above, rcond=RANK_TOLERANCE)[0]
+    largest = float(np.abs(above).max())
+    linear = bool(np.abs(features @ theta - above).max() <= 1e-9 * max(1.0, largest))
+    length = float(np.linalg.norm(theta))
+    return info._replace(largest_mean=largest, linear=linear, theta_norm=length)

@@ -20,7 +20,7 @@ from uli_fast.errors import NoGuaranteeError, OracleError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._sets import Block, BlockLog, SetLearner, Work
 from uli_fast.problems.linear import LinearBandit, draw_mean
-from uli_fast.spanners import MODES, Oracle, Spanner, check_factor, find_spanner
+from uli_fast.spanners import MODES, NULL, Oracle, Spanner, check_factor, find_spanner
 
 if TYPE_CHECKING:
     from uli_fast.arm_sets import ArmSet
@@ -74,6 +74,7 @@ class SpannerElimination(SetLearner):
 
         largest, slope_norm, noise = 1.0, 0.0, 0.0
         if isinstance(about, tuple) and len(about) == 2 and np.ndim(about[0]) == 0:
+            _check.whole("about", about[0])
             d = _check.whole("about", about[1])
         else:
             region = as_arm_set(region_of(about) if isinstance(about, LinearBandit) else about)
@@ -175,19 +176,18 @@ class SpannerPhases:
         if self.spanner is None:
             whole = self.region.restrict()
             return whole, whole.maximize(np.eye(self.region.dimension)[0])[0], 1
-        rows, eq = box_of(self.spanner, self.learner.mode)
-        limit = np.full(2 * len(rows), self.learner.C * BOX_MARGIN)
-        box = (np.vstack([rows, -rows]), limit)
+        rows, limits = box_of(self.spanner, self.learner, self.size)
+        box = (np.vstack([rows, -rows]), np.concatenate([limits, limits]) * BOX_MARGIN)
         direction = self.theta / self.size
         length = float(np.linalg.norm(direction))
-        within = Boxed(self.region, box, eq, None)
+        within = Boxed(self.region, box, None)
         if length == 0.0:
             return within, within.maximize(np.eye(self.region.dimension)[0])[0], 1
         best, _ = within.maximize(direction / length)
         # Arms within 2^(1-m) of the best: -<theta_hat, a> <= 2^(1-m) - <theta_hat, a*>.
         room = 2.0 ** (1 - m) - float(direction @ best)
         cut = (-direction[None], np.array([room]))
-        return Boxed(self.region, box, eq, cut), best, 1
+        return Boxed(self.region, box, cut), best, 1
 
 
 class SpannerRun:
@@ -225,17 +225,17 @@ class SpannerRun:
         return draw_mean(self.problem, self.rng, arm, n, self.engine)
 
 
-def box_of(spanner: Spanner, mode: str) -> tuple[F64, tuple[F64, F64] | None]:
-    """Return the rows whose products with an arm are its coefficients, and what it must satisfy."""
-    if mode == "soft":
-        return spanner.inverse, None
-    B = spanner.arms
-    d = spanner.columns.shape[0]
-    if not len(B):
-        return np.zeros((0, d)), (np.eye(d), np.zeros(d))
-    rows = np.asarray(np.linalg.pinv(B.T), np.float64)
-    normal: F64 = np.linalg.svd(B)[2][len(B) :]
-    return rows, (normal, np.zeros(len(normal))) if len(normal) else None
+def box_of(spanner: Spanner, learner: SpannerElimination, size: float) -> tuple[F64, F64]:
+    """Return the rows whose products with an arm are its coefficients, and their limits.
+
+    Limits are C. In mode "paper" arms must lie in the span of the real columns, up to what
+    its rank test lets pass: a tighter limit could exclude an arm that the test let in.
+    """
+    limits = np.full(len(spanner.real), learner.C)
+    if learner.mode == "paper":
+        lengths = np.linalg.norm(spanner.inverse, axis=1)
+        limits = np.where(spanner.real, limits, NULL * size * lengths)
+    return spanner.inverse, limits
 
 
 class Boxed:
@@ -244,16 +244,10 @@ class Boxed:
     On convex sets it almost never does. Finitely many arms are masked by it at once.
     """
 
-    def __init__(
-        self,
-        region: Any,
-        box: tuple[F64, F64],
-        eq: tuple[F64, F64] | None,
-        cut: tuple[F64, F64] | None,
-    ) -> None:
+    def __init__(self, region: Any, box: tuple[F64, F64], cut: tuple[F64, F64] | None) -> None:
         from uli_fast.arm_sets import Finite
 
-        self.region, self.box, self.eq = region, box, eq
+        self.region, self.box = region, box
         self.cut = cut if cut is not None else (np.zeros((0, region.dimension)), np.zeros(0))
         self.exact = isinstance(region, Finite)
         self.oracle = self._built(self.exact)
@@ -262,7 +256,7 @@ class Boxed:
         V, b = self.cut
         if with_box:
             V, b = np.vstack([V, self.box[0]]), np.concatenate([b, self.box[1]])
-        return self.region.restrict(eq=self.eq, le=(V, b) if len(V) else None)
+        return self.region.restrict(le=(V, b) if len(V) else None)
 
     @property
     def furthest(self) -> Any:
@@ -280,7 +274,7 @@ class Boxed:
 
 
 def ridge(arms: F64, n: int, means: F64) -> F64:
-    """Return V^-1 sum of a X with V = I + n sum a a^T, by a QR that never forms V."""
+    """Return V^-1 sum of a X with V = I + n sum a a^T, as least squares that never form V."""
     d = arms.shape[1]
     stacked = np.vstack([arms, np.eye(d) / math.sqrt(n)])
     theta: F64 = np.linalg.lstsq(stacked, np.concatenate([means, np.zeros(d)]), rcond=None)[0]

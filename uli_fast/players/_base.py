@@ -145,7 +145,7 @@ class Player:
     def certificate(self) -> Certificate:
         """Return what is certain of every active arm, from settled rewards alone."""
         guarantee = self.learner.guarantee(self.arms_info())
-        t = int(self._state.clock[0]) + 1
+        t = self._learned() + 1
         envelope = guarantee.bound(t)
         largest = guarantee.scale * guarantee.parameters.get("largest_gap", math.inf)
         if math.isfinite(self.low):
@@ -154,6 +154,10 @@ class Player:
         if len(self.active) == 1:
             bound = 0.0 if guarantee.proved else bound
         return Certificate(t, bound, envelope, guarantee.delta, self.active, guarantee.proved)
+
+    def _learned(self) -> int:
+        """Return how many rounds the algorithm has learned from."""
+        return int(self._state.clock[0])
 
     def arms_info(self) -> ArmsInfo:
         """Return what a guarantee may rely on: rewards in [0, 1], or R alone if unbounded."""

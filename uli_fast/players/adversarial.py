@@ -27,6 +27,7 @@ from uli_fast.learners._adversarial import (
     losses_of,
     started,
 )
+from uli_fast.learners._linear import told_by_means
 from uli_fast.learners._phases import AdversarialLearner, Live, Phase, eliminate
 from uli_fast.players._base import Certificate, Decision, Player
 
@@ -173,13 +174,10 @@ class AdversarialPlayer(Player):
 
     def informed(self, info: ArmsInfo, means: F64) -> ArmsInfo:
         """Add what true means say: whether they are linear in the features, and how large."""
-        above = means - self.intercept
+        info = super().informed(info, means)
         if not self.features.shape[1]:
-            return super().informed(info, means)
-        fitted = self.features @ np.linalg.lstsq(self.features, above, rcond=None)[0]
-        largest = float(np.abs(above).max())
-        linear = bool(np.abs(fitted - above).max() <= 1e-9 * max(1.0, largest))
-        return super().informed(info, means)._replace(largest_mean=largest, linear=linear)
+            return info
+        return told_by_means(info, self.features, means - self.intercept)
 
     def _extra(self) -> dict[str, Any]:
         saved = None

@@ -2,7 +2,8 @@
 
 As on K arms, a phase closes when every decision of its quotas is settled. What is
 asked beyond them in the meantime goes to the arms of the design and counts for the
-next phase, if that plays the arm.
+next phase, as far as that plays the arm; what is beyond its quotas too is recorded and
+not learned from.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from uli_fast._check import Labels
 from uli_fast._typing import F64, I64
 from uli_fast.guarantees import ArmsInfo, read_arms
+from uli_fast.learners._linear import told_by_means
 from uli_fast.learners.linear_elimination import Phases
 from uli_fast.players._base import Player
 
@@ -40,6 +42,7 @@ class LinearPlayer(Player):
         self._phase_asked: I64 = np.zeros(len(labels), np.int64)
         self._phase_settled: I64 = np.zeros(len(labels), np.int64)
         self._phase_sums: F64 = np.zeros(len(labels))
+        self._closed = 0  # rounds of the closed phases' quotas
 
     @property
     def phase(self) -> int:
@@ -70,10 +73,18 @@ class LinearPlayer(Player):
             self._phase_sums[a] += reward
         if (self._phase_settled >= quotas).all() and self._state.active.sum() > 1:
             self._phases.close(self._phase_sums)
-            # Rewards are settled in order, those within the quotas first.
-            self._phase_asked -= quotas
+            self._closed += int(quotas.sum())
+            self._phase_asked -= self._phase_settled
             self._phase_settled[:] = 0
             self._phase_sums[:] = 0.0
+
+    def _learned(self) -> int:
+        within = np.minimum(self._phase_settled, self._phases.quotas())
+        return self._closed + int(within.sum())
+
+    def informed(self, info: ArmsInfo, means: F64) -> ArmsInfo:
+        """Add what true means say."""
+        return told_by_means(super().informed(info, means), self.features, means - self.intercept)
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         units, values = self._phases.units, self._phases.values
@@ -106,6 +117,7 @@ class LinearPlayer(Player):
             "phase_asked": self._phase_asked.tolist(),
             "phase_settled": self._phase_settled.tolist(),
             "phase_sums": self._phase_sums.tolist(),
+            "closed": self._closed,
             "values": [None if math.isnan(x) else x for x in self._phases.values.tolist()],
         }
 
@@ -113,4 +125,5 @@ class LinearPlayer(Player):
         self._phase_asked[:] = extra["phase_asked"]
         self._phase_settled[:] = extra["phase_settled"]
         self._phase_sums[:] = extra["phase_sums"]
+        self._closed = int(extra["closed"])
         self._phases.values[:] = [math.nan if x is None else x for x in extra["values"]]

@@ -15,7 +15,12 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64, I64
-from uli_fast.errors import ConflictingRewardError, StateError, UnknownDecisionError
+from uli_fast.errors import (
+    ConflictingRewardError,
+    NoGuaranteeError,
+    StateError,
+    UnknownDecisionError,
+)
 from uli_fast.learners.spanner_elimination import SpannerPhases
 from uli_fast.players._base import Certificate, Decision, describe
 from uli_fast.spanners import Spanner
@@ -38,6 +43,7 @@ class SpannerPlayer:
         self._decisions: list[tuple[int, int]] = []  # phase and number of the arm
         self._rewards: list[float | None] = []
         self._settled = 0
+        self._closed = 0  # rounds of the closed phases' quotas
         self._arms: F64
         self._open()
 
@@ -88,7 +94,13 @@ class SpannerPlayer:
     def certificate(self) -> Certificate:
         """Return what is certain of every arm that is asked for, from settled rewards alone."""
         guarantee = self.learner.guarantee(self._phases.region)
-        t = self._settled + 1
+        noise = (self.high - self.low) / 2.0
+        if math.isfinite(noise) and noise > self.learner.R:
+            raise NoGuaranteeError(
+                f"rewards in [{self.low:g}, {self.high:g}] may be {noise:g}-subgaussian, "
+                f"the learner assumes R = {self.learner.R:g}"
+            )
+        t = self._closed + int(self._counts.sum()) + 1  # what has been learned from
         envelope = guarantee.bound(t)
         # G(m) = 4 2^-m for the arms of phase m, in units of the proofs.
         phase_bound = 4.0 * 2.0**-self.phase * self._phases.scale
@@ -118,6 +130,7 @@ class SpannerPlayer:
             "decisions": [list(d) for d in self._decisions],
             "rewards": list(self._rewards),
             "settled": self._settled,
+            "closed": self._closed,
         }
 
     # Inside.
@@ -154,6 +167,7 @@ class SpannerPlayer:
             self._sums[a] += reward - self.intercept
             self._counts[a] += 1
             if (self._counts == self._n).all():
+                self._closed += self._n * len(self._arms)
                 self._phases.close(self._arms, self._n, self._sums / self._n)
                 self._open()
 
@@ -175,7 +189,7 @@ class SpannerPlayer:
         self._rewards = [
             None if r is None else _check.reward(r, self.low, self.high) for r in saved["rewards"]
         ]
-        self._settled = int(saved["settled"])
+        self._settled, self._closed = int(saved["settled"]), int(saved["closed"])
         consistent = (
             len(self._decisions) == len(self._rewards)
             and 0 <= self._settled <= len(self._decisions)

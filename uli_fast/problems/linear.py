@@ -65,8 +65,10 @@ class LinearBandit:
     intercept: float
     noise_subgaussian: float
 
-    def __new__(cls, theta: Any, arms: Any = None, *args: Any, **more: Any) -> LinearBandit:
+    def __new__(cls, theta: Any = None, arms: Any = None, *args: Any, **more: Any) -> LinearBandit:
         """Choose the kind by what is given: a K-armed bandit, or one on an arm set."""
+        if cls is not LinearBandit:  # a copy, whose kind is known
+            return object.__new__(cls)
         if (arms is None) == (more.get("arm_set") is None):
             raise ArgumentError("arms", "must be given, or arm_set= in their place")
         kind = FiniteLinearBandit if arms is not None else ArmSetBandit
