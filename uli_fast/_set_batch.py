@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from uli_fast import metrics
 from uli_fast._progress import Progress
 from uli_fast._typing import F64, I64
 from uli_fast.guarantees import Guarantee
-from uli_fast.learners._sets import BlockLog, SetLearner
+from uli_fast.learners._sets import Block, BlockLog, SetLearner
 from uli_fast.problems.arms import ArmBandit
 from uli_fast.runs import Runs
 
@@ -42,7 +42,7 @@ class SetBatch:
 
     def runs(self, recorded: I64, seed: int, guarantee: Guarantee | None, began: float) -> Runs:
         """Return what happened."""
-        blocks = self._blocks()
+        blocks = block_arrays(self.logs, self.problem)
         first, last, gaps = blocks["block_first"], blocks["block_last"], blocks["block_gaps"]
         regret = np.stack(
             [
@@ -71,29 +71,6 @@ class SetBatch:
             **blocks,
         )
 
-    def _blocks(self) -> dict[str, Any]:
-        M, d = len(self.logs), self.problem.dimension
-        B = max(len(log.blocks) for log in self.logs)
-        P = max(len(log.work) for log in self.logs)
-        phase, first, last = (np.zeros((M, B), np.int64) for _ in range(3))
-        arms, gaps, work = np.zeros((M, B, d)), np.zeros((M, B)), np.zeros((M, P, 3))
-        for r, log in enumerate(self.logs):
-            k = len(log.blocks)
-            phase[r, :k] = [block.phase for block in log.blocks]
-            first[r, :k] = [block.first for block in log.blocks]
-            last[r, :k] = [block.last for block in log.blocks]
-            arms[r, :k] = [block.arm for block in log.blocks]
-            gaps[r, :k] = gaps_of(self.problem, arms[r, :k])
-            work[r, : len(log.work)] = log.work
-        return {
-            "block_phase": phase,
-            "block_first": first,
-            "block_last": last,
-            "block_gaps": gaps,
-            "block_arms": arms,
-            "phase_work": work,
-        }
-
     def _by_arm(self) -> dict[str, I64]:
         """Return counts and last plays where the arms are finitely many."""
         M, K = len(self.logs), self.problem.n_arms
@@ -106,15 +83,43 @@ class SetBatch:
         return {"final_plays": plays, "last_play": last}
 
 
+def block_arrays(logs: Sequence[BlockLog], problem: Any) -> dict[str, Any]:
+    """Return the blocks of all replications as the arrays of Runs, filled up with zeros."""
+    M, d = len(logs), problem.dimension
+    B = max(len(log.blocks) for log in logs)
+    P = max(len(log.work) for log in logs)
+    phase, first, last = (np.zeros((M, B), np.int64) for _ in range(3))
+    arms, gaps, work = np.zeros((M, B, d)), np.zeros((M, B)), np.zeros((M, P, 3))
+    for r, log in enumerate(logs):
+        k = len(log.blocks)
+        phase[r, :k] = [block.phase for block in log.blocks]
+        first[r, :k] = [block.first for block in log.blocks]
+        last[r, :k] = [block.last for block in log.blocks]
+        arms[r, :k] = [block.arm for block in log.blocks]
+        gaps[r, :k] = gaps_of(problem, log.blocks)
+        work[r, : len(log.work)] = log.work
+    return {
+        "block_phase": phase,
+        "block_first": first,
+        "block_last": last,
+        "block_gaps": gaps,
+        "block_arms": arms,
+        "phase_work": work,
+    }
+
+
 def nearest(arms: F64, arm: F64) -> int:
     """Return the row that an oracle over the rows answered with."""
     return int(np.abs(arms - arm).sum(axis=1).argmin())
 
 
-def gaps_of(problem: Any, arms: F64) -> F64:
-    """Return the gaps of arms that were played."""
+def gaps_of(problem: Any, blocks: Sequence[Block]) -> F64:
+    """Return the gaps of the arms that were played."""
     if isinstance(problem, ArmBandit):
-        rows = [nearest(problem.features, arm) for arm in arms]
+        rows = [
+            block.number if block.number >= 0 else nearest(problem.features, block.arm)
+            for block in blocks
+        ]
         return problem.gaps[rows]
-    gaps: F64 = problem.gaps_of(arms)
+    gaps: F64 = problem.gaps_of(np.array([block.arm for block in blocks]))
     return gaps

@@ -14,11 +14,11 @@ import numpy as np
 
 from uli_fast import _check, metrics
 from uli_fast._progress import Progress, follow
-from uli_fast._set_batch import SetBatch
+from uli_fast._set_batch import SetBatch, block_arrays
 from uli_fast._typing import F64, I64, U64
 from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner, ArmRun
-from uli_fast.learners._sets import SetLearner
+from uli_fast.learners._sets import BlockLog, SetLearner
 from uli_fast.problems.arms import ArmBandit
 from uli_fast.problems.linear import LinearBandit
 from uli_fast.runs import Runs
@@ -148,6 +148,7 @@ def simulate(
         ratios=None if np.isnan(out.ratios).all() else out.ratios,
         quotas=None if quotas is None else np.array(quotas, np.int64),
         phase_lengths=None if lengths is None else np.array(lengths, np.int64),
+        **(block_arrays(out.logs, problem) if out.logs[0].blocks else {}),
         delta=learner.delta,
         tv_bound=float(out.tv.sum()),
         elapsed=time.perf_counter() - started,
@@ -233,6 +234,7 @@ class _Outcome:
     broken: Any
     tv: F64
     ratios: F64
+    logs: list[BlockLog]
 
     @classmethod
     def empty(cls, M: int, P: int, K: int, keep_plays: bool) -> _Outcome:
@@ -245,6 +247,7 @@ class _Outcome:
             broken=np.zeros(M, np.bool_),
             tv=np.zeros(M),
             ratios=np.full(M, np.nan),
+            logs=[BlockLog() for _ in range(M)],
         )
 
 
@@ -324,3 +327,5 @@ class _Batch:
         out.tv[r] = state.tv[0]
         if run.worst_ratio is not None:
             out.ratios[r] = run.worst_ratio[0]
+        if run.log is not None:
+            out.logs[r] = run.log

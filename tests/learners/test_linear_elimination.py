@@ -1,6 +1,7 @@
 """PE-linear: against the naive reference, its event, its bound, its degenerate cases."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -175,6 +176,33 @@ def test_degenerate_arms(arms):
     assert runs.holds.all()
     assert (runs.eliminated_at[:, int(problem.means.argmax())] == 0).all()
     assert (runs.final_plays.sum(axis=1) == 10**15).all()
+
+
+def test_phases_hold_the_design_its_plays_and_gaps(tmp_path):
+    arms = random_arms(np.random.default_rng(9), 12, 3)
+    problem = uli.LinearBandit([0.6, 0.2, 0.1], arms, sigma=0.5)
+    runs = uli.simulate(uli.LinearElimination(0.1), problem, 10**9, 3, seed=1)
+    for r, row in enumerate(runs.phases):
+        assert row[0].first_round == 1
+        assert row[-1].last_round == 10**9
+        assert sum(int(p.plays.sum()) for p in row) == 10**9
+        for one, two in pairwise(row):
+            assert two.first_round == one.last_round + 1
+        for p in row:
+            assert p.gaps == pytest.approx(problem.means.max() - p.arms @ problem.theta)
+            assert p.gaps.max() <= 8 * 2.0**-p.number
+        counts = np.zeros(12)
+        for p in row:
+            for arm, plays in zip(p.arms, p.plays, strict=True):
+                counts[np.abs(arms - arm).sum(axis=1).argmin()] += plays
+        assert counts.tolist() == runs.final_plays[r].tolist()
+    assert runs.final_regret() == pytest.approx(runs.final_plays @ problem.gaps)
+    runs.save(tmp_path / "runs")
+    assert uli.Runs.load(tmp_path / "runs").phases[0][1].plays.tolist() == (
+        runs.phases[0][1].plays.tolist()
+    )
+    rounds = uli.simulate(uli.LinearElimination(0.1), problem, 20_000, 1, seed=1, engine="rounds")
+    assert rounds.phases[0][-1].last_round == 20_000
 
 
 def test_bad_input():

@@ -108,6 +108,10 @@ def spanner_is_one(learner, problem, seed):
     for _ in range(6):
         oracle, _, _ = run.phases.active(run.phases.phase + 1)
         run.advance()
+        if hasattr(oracle, "box"):
+            best, _ = run.phases.region.maximize(problem.theta)
+            for V, b in (oracle.cut, oracle.box):
+                assert (V @ best <= b + 1e-7).all(), "the best arm is never lost"
         largest = 0.0
         real = run.phases.spanner.real
         rows = run.phases.spanner.inverse if learner.mode == "soft" else None
@@ -124,7 +128,11 @@ def independent(oracle, region, u):
     import copy
 
     if isinstance(region, uli.arm_sets.Finite):
-        return oracle.maximize(u)
+        keep = np.ones(len(region.points), dtype=bool)
+        for V, b in (oracle.cut, oracle.box) if hasattr(oracle, "box") else ():
+            keep &= (region.points @ V.T <= b + 1e-9).all(axis=1)
+        point = max(region.points[keep], key=lambda a: u @ a)
+        return point, float(u @ point)
     other = copy.copy(region)
     other.backend = "cvxpy"
     if not hasattr(oracle, "box"):

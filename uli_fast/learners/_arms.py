@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from uli_fast._check import Labels
     from uli_fast.kernels._arms import ArmState, Record
     from uli_fast.kernels._rewards import Law
+    from uli_fast.learners._sets import BlockLog
     from uli_fast.players._base import Player
     from uli_fast.problems.arms import ArmBandit
 
@@ -31,6 +32,8 @@ class ArmRun:
     advance: Callable[[int], bool]
     # sup over t of gap / F, where a user's F has to be followed round by round.
     worst_ratio: F64 | None = field(default=None)
+    # The blocks of rounds in which one arm is played, where phases have such.
+    log: BlockLog | None = field(default=None)
 
 
 class ArmLearner:

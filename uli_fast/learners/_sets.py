@@ -27,6 +27,7 @@ class Block(NamedTuple):
     first: int
     last: int
     arm: F64  # (d,)
+    number: int = -1  # of the arm, where they are finitely many
 
 
 class Work(NamedTuple):

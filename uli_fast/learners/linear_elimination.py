@@ -8,6 +8,7 @@ has 512 (docs/errata.md).
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,6 +20,7 @@ from uli_fast._typing import F64, I64
 from uli_fast.guarantees import Guarantee, read_arms
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 from uli_fast.learners._linear import Units, check_linear, least_squares, log_log, units_of
+from uli_fast.learners._sets import Block, BlockLog, Work
 
 if TYPE_CHECKING:
     from uli_fast.kernels._arms import ArmState, Record
@@ -89,6 +91,8 @@ class LinearElimination(ArmLearner):
         # True means in units of the proofs, to know whether the nice event held.
         truth = (problem.means - problem.intercept) / units.scale
         left, before = phases.quotas().copy(), state.total.copy()
+        log = BlockLog()
+        phases.note(log, horizon)
 
         def advance(budget: int) -> bool:
             if state.active.sum() == 1:
@@ -101,9 +105,10 @@ class LinearElimination(ArmLearner):
             if complete:
                 phases.close(state.total - before, truth)
                 left[:], before[:] = phases.quotas(), state.total
+                phases.note(log, horizon)
             return bool(state.clock[0] >= horizon)
 
-        return ArmRun(state, advance)
+        return ArmRun(state, advance, log=log)
 
     def start(
         self,
@@ -155,10 +160,11 @@ class Phases:
         self.rank = max(1, designs.rank(features))
         self.values: F64 = np.full(len(features), np.nan)  # of the last closed phase
         self._quotas: tuple[int, I64] | None = None
+        self._seconds = 0.0  # that the design took
 
     def quotas(self) -> I64:
         """Return the plays of each arm in this phase: ceil(pi(a) m_l) by a design pi."""
-        phase = int(self.state.clock[1])
+        phase, begun = int(self.state.clock[1]), time.perf_counter()
         if self._quotas is None or self._quotas[0] != phase:
             active = np.flatnonzero(self.state.active)
             arms = self.features[active]
@@ -167,7 +173,22 @@ class Phases:
             quotas = np.zeros(len(self.features), np.int64)
             quotas[active] = quotas_of(weights, size)
             self._quotas = phase, quotas
+            self._seconds = time.perf_counter() - begun
         return self._quotas[1]
+
+    def note(self, log: BlockLog, horizon: int) -> None:
+        """Add the blocks of the phase that begins now; one arm left is played to the end."""
+        phase, t = int(self.state.clock[1]), int(self.state.clock[0])
+        quotas = self.quotas()
+        if self.state.active.sum() == 1:
+            quotas = np.where(self.state.active, horizon, 0)
+        if t < horizon:
+            log.work.append(Work(0, 0, self._seconds))
+        for a in np.flatnonzero(quotas).tolist():
+            if t < horizon:
+                last = min(t + int(quotas[a]), horizon)
+                log.blocks.append(Block(phase, t + 1, last, self.features[a], a))
+            t += int(quotas[a])
 
     def close(self, sums: F64 | I64, truth: F64 | None = None) -> None:
         """Estimate every active arm from this phase's reward sums and drop what lags."""
