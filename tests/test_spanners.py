@@ -55,7 +55,7 @@ def test_exchanges_keep_the_inverse_and_the_determinant():
             if abs(columns.inverse[i] @ s) < 0.1:
                 continue
             coefficient = columns.inverse[i] @ s
-            assert exchange(columns, i, s) == pytest.approx(coefficient)
+            assert exchange(*columns, i, s) == pytest.approx(coefficient)
             assert (columns.A[:, i] == s).all()
         assert columns.inverse @ columns.A == pytest.approx(np.eye(d), abs=1e-7)
         assert columns.log_det[0] == pytest.approx(np.linalg.slogdet(columns.A).logabsdet)

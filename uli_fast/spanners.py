@@ -178,8 +178,9 @@ class _Search:
     def __init__(
         self, oracle: Oracle, d: int, length: float, C: float, mode: str, size: float
     ) -> None:
-        from uli_fast.kernels.spanner_elimination import Columns
+        from uli_fast.kernels.spanner_elimination import Columns, exchange
 
+        self.exchange = exchange
         self.oracle, self.d, self.C, self.mode, self.size = oracle, d, C, mode, size
         log_det = np.array([d * math.log(length)])
         self.columns: Columns = Columns(
@@ -192,14 +193,12 @@ class _Search:
 
     def look(self, i: int, first: bool) -> bool:
         """Search the largest coefficient on column i; exchange if it is too large."""
-        from uli_fast.kernels.spanner_elimination import exchange
-
         u = self.columns.inverse[i].copy()
-        length = float(np.linalg.norm(u))
+        length = math.sqrt(float(u @ u))
         point, coefficient = self._furthest(u, length)
         if not self._exchanges(i, coefficient, coefficient / length, first):
             return False
-        pivot = exchange(self.columns, i, point)
+        pivot = self.exchange(*self.columns, i, point)
         self.real[i] = True
         self.swaps += 1
         if self.swaps > self.most:

@@ -71,14 +71,14 @@ class Scan(Restricted):
 
     def furthest(self, u: F64) -> tuple[F64, float]:
         """Return the arm with the largest |<u, a>| and that value: both directions at once."""
-        from uli_fast.kernels.spanner_elimination import furthest
-
-        if not self._points.size:
-            raise InfeasibleError(f"no arm of {self._name} satisfies the constraints")
-        self.calls += 2
         if self._columns is None:
-            self._columns = np.ascontiguousarray(self._points.T)
-        arm, value = furthest(self._columns, u)
+            from uli_fast.kernels.spanner_elimination import furthest
+
+            if not self._points.size:
+                raise InfeasibleError(f"no arm of {self._name} satisfies the constraints")
+            self._columns, self._furthest = np.ascontiguousarray(self._points.T), furthest
+        self.calls += 2
+        arm, value = self._furthest(self._columns, u)
         return self._points[arm].copy(), float(value)
 
     def maximize(self, u: Any) -> tuple[F64, float]:

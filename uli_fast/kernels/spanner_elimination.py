@@ -26,9 +26,11 @@ class Columns(NamedTuple):
 
 
 @kernel
-def exchange(columns: Columns, i: int, s: F64) -> float:
-    """Put s in the place of column i; return its coefficient before."""
-    A, inverse, w = columns.A, columns.inverse, columns.w
+def exchange(A: F64, inverse: F64, log_det: F64, w: F64, i: int, s: F64) -> float:
+    """Put s in the place of column i; return its coefficient before.
+
+    Takes the arrays of Columns one by one: a tuple of them costs more than the work.
+    """
     d = s.shape[0]
     for j in range(d):
         w[j] = 0.0
@@ -42,7 +44,7 @@ def exchange(columns: Columns, i: int, s: F64) -> float:
         if j != i:
             for k in range(d):
                 inverse[j, k] -= w[j] * inverse[i, k]
-    columns.log_det[0] += math.log(abs(pivot))
+    log_det[0] += math.log(abs(pivot))
     return float(pivot)
 
 
