@@ -67,15 +67,24 @@ def d_optimal(arms: Any, tolerance: float = 1.01) -> Design:
     if not 1.0 < tolerance <= 2.0:
         raise ArgumentError("tolerance", f"must lie in (1, 2], got {tolerance!r}")
     X, nu = _started(points, tolerance)
+    largest, iterations = _improve(X, nu, tolerance)
+    nu.flags.writeable = False
+    return Design(nu, largest, X.shape[1], iterations)
+
+
+def _improve(X: F64, nu: F64, tolerance: float) -> tuple[float, int]:
+    """Improve the design nu in place; return its largest leverage and the steps taken."""
     d = X.shape[1]
     inverse, v = _factorise(X, nu)
+    fresh = True  # only fresh leverages may certify
     for iteration in range(LARGEST_ITERATIONS):
-        if v.max() <= tolerance * d or iteration % REFRESH == REFRESH - 1:
-            inverse, v = _factorise(X, nu)  # only this may certify
-            if v.max() <= tolerance * d:
-                nu.flags.writeable = False
-                return Design(nu, float(v.max()), d, iteration)
+        if not fresh and (v.max() <= tolerance * d or iteration % REFRESH == 0):
+            inverse, v = _factorise(X, nu)
+            fresh = True
+        if fresh and v.max() <= tolerance * d:
+            return float(v.max()), iteration
         inverse, v = _step(X, nu, inverse, v)
+        fresh = False
     raise DesignError(
         f"no design with leverages within {tolerance!r} times the rank {d} was found "
         f"in {LARGEST_ITERATIONS} iterations; use a larger tolerance"
@@ -137,9 +146,12 @@ def _started(points: F64, tolerance: float) -> tuple[F64, F64]:
             break
         sample = np.union1d(sample, outside)
     X = points @ (axes[keep].T / (singular[keep] * largest))
+    few = X[sample]
+    weights = _pivots(few)
+    _improve(few, weights, 1.0 + 0.5 * (tolerance - 1.0))
     nu = np.zeros(K)
-    nu[sample] = d_optimal(points[sample], 1.0 + 0.5 * (tolerance - 1.0)).weights
-    return np.ascontiguousarray(X), nu
+    nu[sample] = weights
+    return X, nu
 
 
 def _outside(points: F64, axes: F64, size: float) -> I64:
