@@ -105,7 +105,7 @@ def check_instance(name, d, C, mode, seed, horizon=10**12):
 def spanner_is_one(learner, problem, seed):
     """Every spanner, on its own active set, by another solver."""
     run = SpannerRun(learner, problem, generator(seed, 0), "skip", 10**18)
-    for _ in range(6):
+    for _ in range(11):  # 10^12 rounds and more
         oracle, _, _ = run.phases.active(run.phases.phase + 1)
         run.advance()
         if hasattr(oracle, "box"):
