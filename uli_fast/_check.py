@@ -289,6 +289,14 @@ def seed(name: str, value: Any) -> int:
     return whole(name, value, least=0)
 
 
+def unused(given_seed: Any, given_horizon: Any) -> None:
+    """Check a seed and a horizon that a learner takes and does not need."""
+    if given_horizon is not None:
+        horizon("horizon", given_horizon)
+    if given_seed is not None:
+        seed("seed", given_seed)
+
+
 def jobs(name: str, value: Any) -> int:
     """Return a number of threads; -1 means one per core."""
     if value == -1:

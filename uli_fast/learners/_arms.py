@@ -100,10 +100,7 @@ class ArmLearner:
         learner draws no random numbers and is not tuned to a horizon, so
         ``seed`` and ``horizon`` change nothing.
         """
-        if horizon is not None:
-            _check.horizon("horizon", horizon)
-        if seed is not None:
-            _check.seed("seed", seed)
+        _check.unused(seed, horizon)
         return self._player(_check.arms("arms", arms), *_check.reward_range(low, high))
 
     def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> Player:

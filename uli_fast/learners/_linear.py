@@ -69,17 +69,21 @@ def check_linear(info: ArmsInfo, R: float, theta_norm: float) -> int:
         raise ArgumentError("about", "must tell the arms' rank: a problem, (K, d), or arms")
     if not info.linear:
         raise NoGuaranteeError("the means are not linear in the arms")
-    if info.noise > R:
-        raise NoGuaranteeError(
-            f"the noise is {info.noise:g}-subgaussian but the learner assumes R = {R:g}; "
-            f"use R = {info.noise:g} or more"
-        )
-    if info.theta_norm > theta_norm * (1.0 + 1e-12):
-        raise NoGuaranteeError(
-            f"theta has norm {info.theta_norm:g}; say so with theta_norm = {info.theta_norm:g} "
-            "or more"
-        )
+    refuse_beyond(info.noise, R, info.theta_norm, theta_norm)
     return info.d
+
+
+def refuse_beyond(noise: float, R: float, slope_norm: float, theta_norm: float) -> None:
+    """Refuse noise beyond R and a theta beyond its bound, both in reward units."""
+    if noise > R:
+        raise NoGuaranteeError(
+            f"the noise is {noise:g}-subgaussian but the learner assumes R = {R:g}; "
+            f"use R = {noise:g} or more"
+        )
+    if slope_norm > theta_norm * (1.0 + 1e-12):
+        raise NoGuaranteeError(
+            f"theta has norm {slope_norm:g}; say so with theta_norm = {slope_norm:g} or more"
+        )
 
 
 def told_by_means(info: ArmsInfo, features: F64, above: F64) -> ArmsInfo:

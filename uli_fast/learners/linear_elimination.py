@@ -127,10 +127,7 @@ class LinearElimination(ArmLearner):
         """
         from uli_fast.players.linear_elimination import LinearPlayer
 
-        if horizon is not None:
-            _check.horizon("horizon", horizon)
-        if seed is not None:
-            _check.seed("seed", seed)
+        _check.unused(seed, horizon)
         features = _check.matrix("arms", arms)
         labels = tuple(range(len(features)))
         at = _check.number("intercept", intercept)

@@ -16,8 +16,9 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64
-from uli_fast.errors import NoGuaranteeError, OracleError
+from uli_fast.errors import OracleError
 from uli_fast.guarantees import Guarantee
+from uli_fast.learners._linear import refuse_beyond
 from uli_fast.learners._sets import Block, BlockLog, SetLearner, Work
 from uli_fast.problems.linear import LinearBandit, draw_mean
 from uli_fast.spanners import MODES, NULL, Oracle, Spanner, check_factor, find_spanner
@@ -72,7 +73,7 @@ class SpannerElimination(SetLearner):
         """Return F_ULI for a problem, an arm set, a (K, d) array or a pair (K, d)."""
         from uli_fast.arm_sets import as_arm_set
 
-        largest, slope_norm, noise = 1.0, 0.0, 0.0
+        largest = 1.0
         if isinstance(about, tuple) and len(about) == 2 and np.ndim(about[0]) == 0:
             _check.whole("about", about[0])
             d = _check.whole("about", about[1])
@@ -80,16 +81,7 @@ class SpannerElimination(SetLearner):
             region = as_arm_set(region_of(about) if isinstance(about, LinearBandit) else about)
             d, largest = region.dimension, region.largest_norm() or 1.0
         if isinstance(about, LinearBandit):
-            slope_norm, noise = about.slope_norm, about.noise_subgaussian
-        if noise > self.R:
-            raise NoGuaranteeError(
-                f"the noise is {noise:g}-subgaussian but the learner assumes R = {self.R:g}; "
-                f"use R = {noise:g} or more"
-            )
-        if slope_norm > self.theta_norm * (1.0 + 1e-12):
-            raise NoGuaranteeError(
-                f"theta has norm {slope_norm:g}; say so with theta_norm = {slope_norm:g} or more"
-            )
+            refuse_beyond(about.noise_subgaussian, self.R, about.slope_norm, self.theta_norm)
         scale = largest * self.theta_norm
         parameters = {"d": d, "C": self.C, "R": self.R / scale, "largest_gap": 2.0}
         return Guarantee("PE-spanner", self.delta, parameters, scale)
@@ -118,10 +110,7 @@ class SpannerElimination(SetLearner):
         from uli_fast.arm_sets import as_arm_set
         from uli_fast.players.spanner_elimination import SpannerPlayer
 
-        if horizon is not None:
-            _check.horizon("horizon", horizon)
-        if seed is not None:
-            _check.seed("seed", seed)
+        _check.unused(seed, horizon)
         at = _check.number("intercept", intercept)
         return SpannerPlayer(self, as_arm_set(arms), *_check.reward_range(low, high), at)
 

@@ -187,8 +187,7 @@ class ArmSetBandit(LinearBandit):
                 "theta", f"has {self.dimension} entries, the arms have {self.arm_set.dimension}"
             )
         self.has_block_law = noise != "uniform"
-        best, top = self.arm_set.maximize(self.theta)
-        self.best_arm = best
+        top = self.arm_set.maximize(self.theta)[1]
         low = -self.arm_set.maximize(-self.theta)[1]
         reach = max(abs(low), abs(top))
         self.low: float | None = None
