@@ -21,6 +21,7 @@ _HOME = {
     "GaussianBandit": "problems.arms",
     "TableBandit": "problems.arms",
     "LinearBandit": "problems.linear",
+    "TabularMDP": "problems.tabular_mdp",
     "SuccessiveElimination": "learners.successive_elimination",
     "PhasedElimination": "learners.phased_elimination",
     "UCB": "learners.ucb",
@@ -29,6 +30,9 @@ _HOME = {
     "LinearElimination": "learners.linear_elimination",
     "LinUCB": "learners.lin_ucb",
     "SpannerElimination": "learners.spanner_elimination",
+    "PolicyElimination": "learners.policy_elimination",
+    "UCBVI": "learners.ucbvi",
+    "UBEV": "learners.ubev",
     "MetaElimination": "learners.meta_elimination",
     "Exp3P": "learners.exp3p",
     "GeometricHedge": "learners.geometric_hedge",
@@ -48,10 +52,13 @@ _MODULES = {
     "datasets": "problems.datasets",
     "designs": "designs",
     "errors": "errors",
+    "mdps": "problems.mdps",
 }
 
 __all__ = [
+    "UBEV",
     "UCB",
+    "UCBVI",
     "BernoulliBandit",
     "BetaBandit",
     "Comparison",
@@ -67,11 +74,13 @@ __all__ = [
     "LinearElimination",
     "MetaElimination",
     "PhasedElimination",
+    "PolicyElimination",
     "Runs",
     "Scrible",
     "SpannerElimination",
     "SuccessiveElimination",
     "TableBandit",
+    "TabularMDP",
     "__version__",
     "arm_sets",
     "barycentric_spanner",
@@ -79,6 +88,7 @@ __all__ = [
     "datasets",
     "designs",
     "errors",
+    "mdps",
     "play",
     "restore",
     "simulate",
@@ -97,13 +107,16 @@ if TYPE_CHECKING:
     from uli_fast.learners.linear_elimination import LinearElimination
     from uli_fast.learners.meta_elimination import MetaElimination
     from uli_fast.learners.phased_elimination import PhasedElimination
+    from uli_fast.learners.policy_elimination import PolicyElimination
     from uli_fast.learners.scrible import Scrible
     from uli_fast.learners.spanner_elimination import SpannerElimination
     from uli_fast.learners.successive_elimination import SuccessiveElimination
+    from uli_fast.learners.ubev import UBEV
     from uli_fast.learners.ucb import UCB
+    from uli_fast.learners.ucbvi import UCBVI
     from uli_fast.play import play
     from uli_fast.players import restore
-    from uli_fast.problems import datasets
+    from uli_fast.problems import datasets, mdps
     from uli_fast.problems.arms import (
         BernoulliBandit,
         BetaBandit,
@@ -112,6 +125,7 @@ if TYPE_CHECKING:
         TableBandit,
     )
     from uli_fast.problems.linear import LinearBandit
+    from uli_fast.problems.tabular_mdp import TabularMDP
     from uli_fast.runs import Runs
     from uli_fast.simulate import simulate
     from uli_fast.spanners import barycentric_spanner, verify_spanner

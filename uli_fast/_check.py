@@ -13,13 +13,23 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from uli_fast._typing import F64, I64
-from uli_fast.errors import ArgumentError, EngineError, HorizonTooLargeError, RewardRangeError
+from uli_fast._typing import B1, F64, I8, I64
+from uli_fast.errors import (
+    ArgumentError,
+    EngineError,
+    HorizonTooLargeError,
+    RewardRangeError,
+    UnknownDecisionError,
+)
 
 LARGEST_HORIZON = 10**18
 LARGEST_NUMBER = 1e100  # its square is still a float
 SMALLEST_SHARED = 1e-300
+LARGEST_TABLE = 10**9  # transition probabilities held in memory
+MOST_ACTIONS = 127  # policies are int8
+NOT_STOCHASTIC = 1e-9  # how far from 1 probabilities may add up
 Labels: TypeAlias = tuple[int | str, ...]
+Outcome: TypeAlias = tuple[float, int, float, bool]
 
 
 def number(name: str, value: Any) -> float:
@@ -141,6 +151,15 @@ def one_of(name: str, value: Any, options: Sequence[str]) -> str:
     """Return a word out of ``options``."""
     if not isinstance(value, str) or value not in options:
         raise ArgumentError(name, f"must be one of {', '.join(options)}; got {value!r}")
+    return value
+
+
+def schedule(name: str, value: Any) -> str | tuple[float, float]:
+    """Return "proved", "sharp", or a pair of positive constants (c1, c2)."""
+    if isinstance(value, tuple | list) and len(value) == 2:
+        return positive(name, value[0]), positive(name, value[1])
+    if not isinstance(value, str) or value not in ("proved", "sharp"):
+        raise ArgumentError(name, f"must be 'proved', 'sharp' or a pair (c1, c2), got {value!r}")
     return value
 
 
@@ -304,3 +323,223 @@ def jobs(name: str, value: Any) -> int:
 
         return os.cpu_count() or 1
     return whole(name, value)
+
+
+def at_most(name: str, value: Any, most: int) -> int:
+    """Return a whole number between 1 and ``most``."""
+    result = whole(name, value)
+    if result > most:
+        raise ArgumentError(name, f"must be at most {most}, got {value!r}")
+    return result
+
+
+def text(name: str, value: Any) -> str:
+    """Return a string that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise ArgumentError(name, f"must be a string, got {value!r}")
+    return value
+
+
+def _filled(name: str, value: Any, shapes: Sequence[str]) -> F64:
+    result = _floats(name, value)
+    if result.ndim not in [shape.count(",") + 1 for shape in shapes]:
+        raise ArgumentError(name, f"must be ({') or ('.join(shapes)}), got shape {result.shape}")
+    if result.size == 0:
+        raise ArgumentError(name, f"must not be empty, got shape {result.shape}")
+    return result
+
+
+def mdp_tables(transitions: Any, rewards: Any, horizon: Any) -> tuple[F64, F64]:
+    """Return transitions (H, S, A, S) and rewards (H, S, A); what has no stages is repeated."""
+    P = _filled("transitions", transitions, ("S, A, S", "H, S, A, S"))
+    r = _filled("rewards", rewards, ("S, A", "H, S, A"))
+    S, A, to = P.shape[-3:]
+    if to != S:
+        raise ArgumentError("transitions", f"must lead from {S} states to {S}, got {to}")
+    if A > MOST_ACTIONS:
+        raise ArgumentError("transitions", f"must have at most {MOST_ACTIONS} actions, got {A}")
+    if r.shape[-2:] != (S, A):
+        raise ArgumentError(
+            "rewards", f"must be ({S}, {A}) or (H, {S}, {A}) as the transitions, got {r.shape}"
+        )
+    H = _stages(len(P) if P.ndim == 4 else None, len(r) if r.ndim == 3 else None, horizon)
+    if H * S * A * S > LARGEST_TABLE:
+        raise ArgumentError(
+            "horizon", f"{H} stages, {S} states and {A} actions need too large a table"
+        )
+    P = stochastic("transitions", P)
+    return np.broadcast_to(P, (H, S, A, S)).copy(), np.broadcast_to(r, (H, S, A)).copy()
+
+
+def _stages(of_transitions: int | None, of_rewards: int | None, horizon: Any) -> int:
+    given = of_transitions or of_rewards
+    if of_transitions and of_rewards and of_transitions != of_rewards:
+        raise ArgumentError(
+            "rewards", f"have {of_rewards} stages, the transitions {of_transitions}"
+        )
+    if horizon is not None:
+        H = whole("horizon", horizon)
+        if given and H != given:
+            raise ArgumentError("horizon", f"must agree with the {given} stages given, got {H}")
+        return H
+    if given is None:
+        raise ArgumentError("horizon", "must be given where all stages are alike")
+    return given
+
+
+def stochastic(name: str, value: F64) -> F64:
+    """Return probabilities whose rows (the last axis) sum to 1; 1e-9 is forgiven and removed."""
+    least, sums = value.min(axis=-1), value.sum(axis=-1)
+    for wrong, problem, got in (
+        (least < 0.0, "must not be negative", least),
+        (np.abs(sums - 1.0) > NOT_STOCHASTIC, "must sum to 1", sums),
+    ):
+        if wrong.any():
+            row = tuple(int(i) for i in np.argwhere(wrong)[0])
+            where = f"row {list(row)} " if row else ""
+            raise ArgumentError(name, f"{where}{problem}, got {float(got[row])!r}")
+    return np.asarray(value / sums[..., None])
+
+
+def initial_states(name: str, value: Any, size: int) -> F64:
+    """Return the distribution of the first state; by default it is state 0."""
+    if value is None:
+        value = [1.0] + [0.0] * (size - 1)
+    result = vector(name, value)
+    same_length(name, result, size)
+    return stochastic(name, result)
+
+
+def decision_points(name: str, value: Any, free: B1) -> B1:
+    """Return the (H, S) mask of choices left to a learner: all that are not free, at least."""
+    if value is None:
+        return np.ones_like(free)
+    try:
+        result = np.array(value, order="C")
+    except ValueError:  # ragged
+        result = np.array(None)
+    if result.dtype != np.bool_ or result.shape != free.shape:
+        raise ArgumentError(name, f"must be an array of True and False of shape {free.shape}")
+    costly = np.argwhere(~result & ~free)
+    if costly.size:
+        h, s = costly[0]
+        raise ArgumentError(
+            name, f"must be True at stage {h}, state {s}: it is reachable and its actions differ"
+        )
+    return result
+
+
+def policy(name: str, value: Any, shape: tuple[int, int], n_actions: int) -> I8:
+    """Return the actions of a policy, (H, S); an (S,) one is repeated at every stage."""
+    result = _floats(name, value)
+    if result.shape not in (shape, shape[1:]):
+        raise ArgumentError(name, f"must have shape {shape} or {shape[1:]}, got {result.shape}")
+    if (result != np.floor(result)).any():
+        raise ArgumentError(name, "must hold whole numbers")
+    within(name, result, 0, n_actions - 1)
+    return np.broadcast_to(result, shape).astype(np.int8)
+
+
+def outcomes(name: str, env: Any) -> tuple[list[list[list[Outcome]]], F64]:
+    """Return P[s][a] = [(probability, next state, reward, done), ...] and the first state's law."""
+    bare = getattr(env, "unwrapped", env)
+    if not (hasattr(bare, "P") and hasattr(bare, "initial_state_distrib")):
+        raise ArgumentError(name, f"must have a table P and initial_state_distrib, got {env!r}")
+    if getattr(bare, "fickle_passenger", False):
+        raise ArgumentError(name, "has a fickle passenger, who is not in its table P")
+    try:
+        table = [
+            [
+                [
+                    (number(name, p), whole(name, to, 0), number(name, r), bool(done))
+                    for p, to, r, done in bare.P[s][a]
+                ]
+                for a in range(len(bare.P[s]))
+            ]
+            for s in range(len(bare.P))
+        ]
+    except (LookupError, TypeError, ValueError):
+        raise ArgumentError(
+            name, "P[s][a] must list (probability, next state, reward, done)"
+        ) from None
+    if not table or not table[0] or any(len(rows) != len(table[0]) for rows in table):
+        raise ArgumentError(name, "P must have the same actions in every state, and at least one")
+    if any(to >= len(table) for rows in table for row in rows for _, to, _, _ in row):
+        raise ArgumentError(name, f"P must stay within its {len(table)} states")
+    return table, initial_states(name, bare.initial_state_distrib, len(table))
+
+
+def stage_rewards(name: str, value: Any, low: float, high: float) -> F64:
+    """Return the rewards of an MDP with unknown transitions, (H, S, A), within [low, high]."""
+    result = _filled(name, value, ("H, S, A",))
+    H, S, A = result.shape
+    if A > MOST_ACTIONS:
+        raise ArgumentError(name, f"must have at most {MOST_ACTIONS} actions, got {A}")
+    if H * S * A * S > LARGEST_TABLE:
+        raise ArgumentError(name, f"{H} stages, {S} states and {A} actions need too large a table")
+    within(name, result, low, high)
+    return result
+
+
+def state_set(name: str, value: Any, size: int) -> B1:
+    """Return the mask of some states, at least one; by default all."""
+    chosen = np.full(size, value is None)
+    if value is not None:
+        chosen[list(_numbers(name, value, size))] = True
+    if not chosen.any():
+        raise ArgumentError(name, "must hold at least one state")
+    return chosen
+
+
+def initial_state(name: str, value: Any, support: B1) -> int:
+    """Return a state in which an episode may begin."""
+    result = whole(name, value, least=0)
+    if result >= len(support):
+        raise ArgumentError(name, f"must lie in 0..{len(support) - 1}, got {value!r}")
+    if not support[result]:
+        raise ArgumentError(name, f"must be in initial_support, got {value!r}")
+    return result
+
+
+def decision(name: str, value: Any, asked: int) -> int:
+    """Return the position of a decision, from its id: one of 1..asked."""
+    try:
+        position = whole(name, value) - 1
+    except ArgumentError:
+        position = asked
+    if position >= asked:
+        raise UnknownDecisionError(name, f"no decision {value!r} was asked for")
+    return position
+
+
+def _numbers(name: str, value: Any, below: int) -> tuple[int, ...]:
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
+    if not isinstance(value, Sequence):
+        raise ArgumentError(name, f"must be a sequence of whole numbers, got {value!r}")
+    result = tuple(whole(name, x, least=0) for x in value)
+    if max(result, default=0) >= below:
+        raise ArgumentError(name, f"must lie in 0..{below - 1}, got {max(result)}")
+    return result
+
+
+def visited(name: str, value: Any, shape: tuple[int, int], first: int) -> tuple[int, ...]:
+    """Return the states of H stages, the first being known; one more is allowed and left out."""
+    H, S = shape
+    result = _numbers(name, value, S)
+    if len(result) not in (H, H + 1):
+        raise ArgumentError(name, f"must have length {H} or {H + 1}, got {len(result)}")
+    if result[0] != first:
+        raise ArgumentError(name, f"must begin with {first}, as asked for, got {result[0]}")
+    return result[:H]
+
+
+def followed(name: str, value: Any, policy: I8, states: Sequence[int]) -> None:
+    """Refuse actions that are not those of a policy in the states of an episode."""
+    result = _numbers(name, value, MOST_ACTIONS)
+    same_length(name, result, len(states))
+    for h, (s, a) in enumerate(zip(states, result, strict=True)):
+        if a != policy[h, s]:
+            raise ArgumentError(
+                name, f"must be the policy's, {policy[h, s]} at stage {h} in state {s}, got {a}"
+            )

@@ -1,4 +1,4 @@
-"""A progress bar that appears only when the wait is worth one."""
+"""Long work in chunks of about a second, and a bar that appears when the wait is worth one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,28 @@ from contextlib import contextmanager
 
 # Seconds before a bar appears.
 PATIENCE = 1.0
+# A chunk of a kernel takes between these many seconds once the budget has settled.
+SHORT_CHUNK, LONG_CHUNK = 0.25, 1.0
+# A learner that stops at the end of each phase may never be slow enough to stop this growing.
+LARGEST_BUDGET = 1 << 40
+
+
+class Pace:
+    """Finds the steps of a kernel that take about half a second."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+
+    def chunk(self, advance: Callable[[int], bool]) -> bool:
+        """Let a run advance by the budget; return what it says of being done."""
+        begun = time.perf_counter()
+        done = advance(self.budget)
+        spent = time.perf_counter() - begun
+        if spent > LONG_CHUNK:
+            self.budget = max(1, self.budget // 2)
+        elif spent < SHORT_CHUNK and not done:
+            self.budget = min(2 * self.budget, LARGEST_BUDGET)
+        return done
 
 
 class Progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,32 +21,29 @@ from uli_fast.runs import Runs
 class SetBatch:
     """Replications that are played one by one, phase by phase."""
 
-    def __init__(self, learner: SetLearner, problem: Any, T: int, engine: str, M: int) -> None:
+    def __init__(
+        self, learner: SetLearner, problem: Any, T: int, engine: str, M: int, rounds: I64
+    ) -> None:
         self.learner, self.problem, self.T, self.engine = learner, problem, T, engine
+        self.M, self.rounds = M, rounds
         self.logs: list[BlockLog] = [BlockLog() for _ in range(M)]
 
-    def play(
-        self,
-        r: int,
-        generator: Callable[[int], np.random.Generator],
-        stop: threading.Event,
-        bar: Progress,
-    ) -> None:
+    def play(self, r: int, rng: np.random.Generator, stop: threading.Event, bar: Progress) -> None:
         """Play replication r to the horizon."""
-        run = self.learner.begin(self.problem, generator(r), self.engine, self.T)
+        run = self.learner.begin(self.problem, rng, self.engine, self.T)
         done = False
         while not done and not stop.is_set():
             done = run.advance()
             bar.report(r, min(1.0, run.t / self.T))
         self.logs[r] = run.log
 
-    def runs(self, recorded: I64, seed: int, guarantee: Guarantee | None, began: float) -> Runs:
+    def runs(self, seed: int, guarantee: Guarantee | None, began: float) -> Runs:
         """Return what happened."""
         blocks = block_arrays(self.logs, self.problem)
         first, last, gaps = blocks["block_first"], blocks["block_last"], blocks["block_gaps"]
         regret = np.stack(
             [
-                metrics.block_regret(a, b, c, recorded)
+                metrics.block_regret(a, b, c, self.rounds)
                 for a, b, c in zip(first, last, gaps, strict=True)
             ]
         )
@@ -59,7 +56,7 @@ class SetBatch:
             seed=seed,
             engine=self.engine,
             gaps=self.problem.gaps if finite else None,
-            rounds=recorded,
+            rounds=self.rounds,
             plays=None,
             **(self._by_arm() if finite else dict.fromkeys(("final_plays", "last_play"))),
             eliminated_at=None,

@@ -63,6 +63,10 @@ class InfeasibleError(OracleError):
     """The constraints leave nothing of the arm set."""
 
 
+class PolicySearchError(UliError):
+    """The search for the best policy would visit more nodes than its cap allows."""
+
+
 class RuleError(UliError):
     """A user's elimination rule gave something that is not a usable mask."""
 
@@ -77,6 +81,10 @@ class MissingExtraError(UliError, ImportError):
 
 class GuaranteeWarning(UserWarning):
     """The run goes on, but no guarantee covers it."""
+
+
+class SaturationWarning(UserWarning):
+    """A phase of policy elimination was too short for its estimates to mean anything."""
 
 
 class CacheWarning(UserWarning):

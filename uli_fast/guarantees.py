@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._schedule import Size, phase_ends
 from uli_fast._typing import F64
 from uli_fast.errors import ArgumentError, NoGuaranteeError
 
@@ -155,6 +157,21 @@ def _meta_unbounded(t: F64, delta: float, p: Mapping[str, float]) -> F64:
     return 2.0 * (1.0 + h) * _meta(t, half, p)
 
 
+def _policy_ends(schedule: str, delta: float, p: Mapping[str, float], last: int) -> list[int]:
+    """Return the last episode of each phase of policy elimination, until one is not before."""
+    size = Size(int(p["S"]), int(p["A"]), int(p["H"]), p["log_policies"])
+    return list(phase_ends(schedule, size, delta, last))
+
+
+def _policy(schedule: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
+    """Return H in the first phase, 4 2^-m in phase m."""
+    if p["log_policies"] == 0.0:
+        return np.zeros_like(t)  # a single policy has no gap
+    ends = _policy_ends(schedule, delta, p, int(t.max(initial=1.0)))
+    m = np.searchsorted(np.array(ends, np.float64), t) + 1.0
+    return np.where(m == 1.0, p["H"], np.minimum(p["H"], 4.0 * 2.0**-m))
+
+
 _FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
     "SE-MAB": _se_mab,
     "PE-MAB": _pe_mab,
@@ -163,6 +180,8 @@ _FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
     "META-Exp3P": _meta,
     "META-GeometricHedge": _meta,
     "META-GeometricHedge-unbounded": _meta_unbounded,
+    "POLICY-proved": partial(_policy, "proved"),
+    "POLICY-sharp": partial(_policy, "sharp"),
 }
 
 _SOURCES: dict[str, tuple[Constant, ...]] = {
@@ -184,6 +203,14 @@ _SOURCES: dict[str, tuple[Constant, ...]] = {
             "2048 / 3", 2048.0 / 3.0, "Lemma PE_linear_FULI with 2048 for 512 (docs/errata.md)"
         ),
         Constant("loglog d + 4", 4.0, "quotas are rounded up: at most 4 d loglog d + 16 arms"),
+    ),
+    "POLICY-proved": (
+        Constant("4 2^-m", 4.0, "phase m keeps gaps of at most 2^-m + 2 2^(-m-1) = 4 2^-(m+1)"),
+        Constant("2^(-m-1)", 0.5, "phases last until epsilon(T) is below it (docs/errata.md)"),
+    ),
+    "POLICY-sharp": (
+        Constant("4 2^-m", 4.0, "phase m keeps gaps of at most 2^-m + 2 2^(-m-1) = 4 2^-(m+1)"),
+        Constant("2^(-m-1)", 0.5, "epsilon(T) with the L1 bound of Weissman (docs/errata.md)"),
     ),
 }
 
@@ -319,11 +346,23 @@ class Guarantee:
         worst = self.scale * self.parameters["largest_gap"]
         if worst == 0.0 or self.parameters.get("K") == 1:
             return 0.0
+        if self.formula.startswith("POLICY-"):
+            return self._regret_of_steps(T, worst)
         first = min(T, self.rounds_until(worst))
         total = worst * first
         stop = min(T, first + _SUMMED)
         total += float(np.sum(self.bound(np.arange(first + 1.0, stop + 1.0))))
         return total + (self._integral(stop, T) if stop < T else 0.0)
+
+    def _regret_of_steps(self, T: int, worst: float) -> float:
+        """Sum a bound that is constant within phases."""
+        schedule = self.formula.removeprefix("POLICY-")
+        total, before = 0.0, 0
+        for end in _policy_ends(schedule, self.delta, self.parameters, T):
+            last = min(end, T)
+            total += (last - before) * min(worst, self.bound(last))
+            before = last
+        return total
 
     def _integral(self, a: int, b: int) -> float:
         """Integrate the bound over [a, b]: not less than its sum over a+1..b, as it falls."""

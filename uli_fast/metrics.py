@@ -170,3 +170,24 @@ def set_phases(
             SetPhase(m, begin, end, arms[of], gaps[of], plays, int(calls), int(swaps), seconds)
         )
     return result
+
+
+class PolicyPhase(NamedTuple):
+    """One phase of one replication on a tabular MDP."""
+
+    number: int
+    first_round: int
+    last_round: int
+    policies: float  # active ones
+    error: float  # largest |estimate - value| over the active policies; NaN if cut short
+    saturated: float  # share of its episodes in whose initial state nothing is known yet
+
+
+def policy_phases(rounds: I64, facts: F64) -> list[PolicyPhase]:
+    """Return the phases of one replication; rows of zeros are filling."""
+    rows = zip(rounds.tolist(), facts.tolist(), strict=True)
+    return [
+        PolicyPhase(m, first, last, *rest)
+        for m, ((first, last), rest) in enumerate(rows, start=1)
+        if last > 0
+    ]

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check, metrics
-from uli_fast._typing import B1, F64, I64
+from uli_fast._typing import B1, F64, I8, I64
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RunsFileError, UliError
 from uli_fast.guarantees import Guarantee
 
@@ -42,7 +42,7 @@ class Runs:
     horizon: int
     seed: int | None
     engine: str
-    gaps: F64 | None  # (K,) None where the truth is unknown
+    gaps: F64 | None  # (K,), or (M, D) of the policies played; None where the truth is unknown
     rounds: I64  # (P,)
     plays: I64 | None  # (M, P, K) counts up to and including each recorded round
     final_plays: I64 | None  # (M, K) counts at the horizon
@@ -62,6 +62,11 @@ class Runs:
     block_gaps: F64 | None = None  # (M, B)
     block_arms: F64 | None = None  # (M, B, d)
     phase_work: F64 | None = None  # (M, phases, 3) oracle calls, swaps, seconds
+    # On tabular MDPs, where the decisions are the D policies played, filled up with zeros.
+    policies: I8 | None = None  # (M, D, H, S)
+    visits: I64 | None = None  # (M, H, S, A)
+    phase_rounds: I64 | None = None  # (M, phases, 2) first and last episode
+    phase_facts: F64 | None = None  # (M, phases, 3) active policies, largest error, saturation
     delta: float = math.nan  # of the learner
     tv_bound: float = 0.0  # distance of the joint law of the runs from the exact one
     elapsed: float = 0.0  # seconds
@@ -123,8 +128,12 @@ class Runs:
         return metrics.coverage(self.holds, self.delta)
 
     @property
-    def phases(self) -> list[list[metrics.Phase]] | list[list[metrics.SetPhase]] | None:
+    def phases(self) -> list[list[Any]] | None:
         """Phase by phase for each replication, where the learner has phases."""
+        if self.phase_rounds is not None:
+            assert self.phase_facts is not None
+            pairs = zip(self.phase_rounds, self.phase_facts, strict=True)
+            return [metrics.policy_phases(*pair) for pair in pairs]
         if self.block_phase is not None:
             blocks = (self.block_first, self.block_last, self.block_gaps, self.block_arms)
             assert self.phase_work is not None

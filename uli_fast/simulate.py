@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from uli_fast import _check, metrics
-from uli_fast._progress import Progress, follow
+from uli_fast._policy_batch import PolicyBatch
+from uli_fast._progress import Pace, Progress, follow
 from uli_fast._set_batch import SetBatch, block_arrays
 from uli_fast._typing import F64, I64, U64
 from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner, ArmRun
+from uli_fast.learners._policies import PolicyLearner
 from uli_fast.learners._sets import BlockLog, SetLearner
 from uli_fast.problems.arms import ArmBandit
 from uli_fast.problems.linear import LinearBandit
+from uli_fast.problems.tabular_mdp import TabularMDP
 from uli_fast.runs import Runs
 
 if TYPE_CHECKING:
@@ -32,10 +35,6 @@ Task = TypeVar("Task")
 LARGEST_PLAYS = 256 * 2**20
 # Steps of the first chunk, shared among the arms.
 FIRST_BUDGET = 1 << 19
-# A learner that stops at the end of each phase may never be slow enough to stop this growing.
-LARGEST_BUDGET = 1 << 40
-# A chunk of a kernel takes between these many seconds once the budget has settled.
-SHORT_CHUNK, LONG_CHUNK = 0.25, 1.0
 # Replications that are played in lockstep are dealt to threads in up to so many blocks of
 # lanes: what is left of them in later phases fills whole blocks again.
 BLOCKS = 4
@@ -54,8 +53,8 @@ def generator_words(seed: int, replication: int) -> U64:
 
 
 def simulate(
-    learner: ArmLearner | SetLearner,
-    problem: ArmBandit | LinearBandit,
+    learner: ArmLearner | SetLearner | PolicyLearner,
+    problem: ArmBandit | LinearBandit | TabularMDP,
     horizon: int,
     replications: int = 1,
     seed: int | None = None,
@@ -73,7 +72,7 @@ def simulate(
     learner, problem
         What plays, and against what.
     horizon
-        Number of rounds, up to 10**18.
+        Number of rounds (of episodes, on a TabularMDP), up to 10**18.
     replications
         Number of independent runs; run r depends on ``seed`` and r alone.
     seed
@@ -99,9 +98,12 @@ def simulate(
     entropy = _check.seed("seed", seed)
     recorded = _check.recorded_rounds("rounds", rounds, T)
     threads = min(_check.jobs("n_jobs", n_jobs), M)
-    if isinstance(learner, SetLearner):
+    if isinstance(learner, SetLearner | PolicyLearner):
+        learner.check(problem, T)
         chosen = _check.engine(engine, learner.engines_for(problem), _why_not(learner, problem))
-        return _simulate_set(learner, problem, (T, M, entropy, threads), chosen, recorded, progress)
+        kind = SetBatch if isinstance(learner, SetLearner) else PolicyBatch
+        batch = kind(learner, problem, T, chosen, M, recorded)
+        return _simulate_alone(batch, entropy, threads, progress)
     assert isinstance(problem, ArmBandit)
     problem.check_horizon(T)
     learner.check(problem, T)
@@ -157,36 +159,34 @@ def simulate(
 
 def _check_pair(learner: Any, problem: Any) -> None:
     """Refuse what cannot be played, and what cannot be played on."""
-    if isinstance(learner, SetLearner):
-        if not isinstance(problem, LinearBandit):
-            raise ArgumentError("problem", f"is not a LinearBandit: {problem!r}")
-        return
-    if not isinstance(learner, ArmLearner):
-        raise ArgumentError("learner", f"is not a learner: {learner!r}")
-    if not isinstance(problem, ArmBandit):
-        raise ArgumentError("problem", f"is not a bandit with finitely many arms: {problem!r}")
+    for kind, played_on, what in (
+        (SetLearner, LinearBandit, "a LinearBandit"),
+        (PolicyLearner, TabularMDP, "a TabularMDP"),
+        (ArmLearner, ArmBandit, "a bandit with finitely many arms"),
+    ):
+        if isinstance(learner, kind):
+            if not isinstance(problem, played_on):
+                raise ArgumentError("problem", f"is not {what}: {problem!r}")
+            return
+    raise ArgumentError("learner", f"is not a learner: {learner!r}")
 
 
-def _simulate_set(
-    learner: SetLearner,
-    problem: Any,
-    size: tuple[int, int, int, int],
-    engine: str,
-    recorded: I64,
+def _simulate_alone(
+    batch: SetBatch | PolicyBatch,
+    seed: int,
+    threads: int,
     progress: bool | Callable[[float], None] | None,
 ) -> Runs:
-    """Play a learner on an arm set; size is horizon, replications, seed, threads."""
-    T, M, seed, threads = size
-    guarantee = learner.guarantee_if_any(problem)
-    batch = SetBatch(learner, problem, T, engine, M)
+    """Play replications one by one, on threads."""
+    guarantee = batch.learner.guarantee_if_any(batch.problem)
     began = time.perf_counter()
-    with follow(progress, M) as bar:
+    with follow(progress, batch.M) as bar:
 
         def play(r: int, stop: threading.Event) -> None:
-            batch.play(r, lambda i: generator(seed, i), stop, bar)
+            batch.play(r, generator(seed, r), stop, bar)
 
-        share(list(range(M)), threads, play)
-    return batch.runs(recorded, seed, guarantee, began)
+        share(list(range(batch.M)), threads, play)
+    return batch.runs(seed, guarantee, began)
 
 
 def share(
@@ -216,7 +216,7 @@ def share(
             future.result()
 
 
-def _why_not(learner: ArmLearner | SetLearner, problem: Any) -> str:
+def _why_not(learner: ArmLearner | SetLearner | PolicyLearner, problem: Any) -> str:
     if "skip" not in learner.engines:
         return f"{type(learner).__name__} is played round by round only"
     return f"{type(problem).__name__} has no law for the sum of many rewards"
@@ -297,22 +297,16 @@ class _Batch:
         counts = np.zeros((len(group), stops.size, self.problem.n_arms), np.int64)
         records = [Record(stops, plays, np.zeros(1, np.int64)) for plays in counts]
         runs = self._begin(group, records)
-        done = False
+        done, pace = False, Pace(budget)
         while not done and not stop.is_set():
-            begun = time.perf_counter()
-            done = runs[0].advance(budget)
-            spent = time.perf_counter() - begun
-            if spent > LONG_CHUNK:
-                budget = max(1, budget // 2)
-            elif spent < SHORT_CHUNK and not done:
-                budget = min(2 * budget, LARGEST_BUDGET)
+            done = pace.chunk(runs[0].advance)
             for r, run, plays in zip(group, runs, counts, strict=True):
                 self.problem.check_supply(plays[-1] if done else run.state.n)
                 bar.report(r, min(1.0, int(run.state.clock[0]) / self.T))
         if done:
             for r, run, plays in zip(group, runs, counts, strict=True):
                 self._keep(r, run, plays)
-        return budget
+        return pace.budget
 
     def _keep(self, r: int, run: ArmRun, counts: I64) -> None:
         out, state = self.out, run.state

@@ -76,6 +76,15 @@ def kernel(function: _Function) -> _Function:
     return _compile(function, keep=CACHE_FOLDER is not None)
 
 
+def lean_kernel(function: _Function) -> _Function:
+    """Compile a loop that allocates nothing, and so needs no counts of references.
+
+    Counting those of a dozen arrays costs more than an episode of a small MDP. Numba refuses
+    to compile what would need the counts.
+    """
+    return _compile(function, keep=CACHE_FOLDER is not None, _nrt=False)
+
+
 def step(function: _Function) -> _Function:
     """Compile a part of a round into its callers.
 
@@ -90,12 +99,12 @@ def transient_kernel(function: _Function) -> _Function:
     return _compile(function, keep=False)
 
 
-def _compile(function: _Function, keep: bool, inline: str = "never") -> _Function:
+def _compile(function: _Function, keep: bool, **flags: Any) -> _Function:
     # CACHE_DIR is global to Numba and read here only; other packages keep theirs.
     theirs = config.CACHE_DIR
     config.CACHE_DIR = str(CACHE_FOLDER) if keep else theirs
     try:
-        compiled = numba.njit(nogil=True, error_model="numpy", cache=keep, inline=inline)(function)
+        compiled = numba.njit(nogil=True, error_model="numpy", cache=keep, **flags)(function)
     finally:
         config.CACHE_DIR = theirs
     return cast(_Function, compiled)

@@ -67,6 +67,9 @@ class SetLearner:
         """Return the engines that can play this problem, the preferred one first."""
         return tuple(e for e in self.engines if e != "skip" or problem.has_block_law)
 
+    def check(self, problem: Any, horizon: int) -> None:
+        """Refuse a problem or a horizon that this learner cannot play."""
+
     def guarantee(self, about: Any) -> Guarantee:
         """Return the bound for a problem, an arm set or (K, d)."""
         raise NotImplementedError

@@ -1,0 +1,124 @@
+"""The best policy while none is eliminated: one backward induction.
+
+The maximum over all policies of the value at s1 is that of a backward induction, to the bit.
+Among the policies that attain it the one of the smallest index is found digit by digit: an
+action is taken if the best completion of the digits so far still attains the maximum. That
+need not be a best action where it is taken: clipping and rounding may hide the loss at s1.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from uli_fast._typing import F64, I8, I64
+from uli_fast.kernels._jit import step
+from uli_fast.kernels._mdp import Model, backup
+
+
+class Induction(NamedTuple):
+    """All policies, and room to choose among them."""
+
+    width: I64  # (H, S) actions to choose from: all A, or 1 where nothing is to be decided
+    Q: F64  # (H, S, A) the best values after each action
+    V: F64  # (H + 1, S) the best values from each stage on
+    first: I64  # (H, S) the smallest best action
+    q: F64  # (S,) values at a stage, some of its actions being fixed
+    x: F64  # (S,)
+    y: F64  # (S,)
+    # (2, S) whether a state can be reached from s1, and the probability of the paths to it on
+    # which no value is clipped at H: of a loss there, this share at least arrives at s1
+    reach: F64
+    ahead: F64  # (2, S) the same for the next stage
+
+
+@step
+def best_values(model: Model, room: Induction) -> None:
+    """Fill in the best value of each state from each stage on."""
+    H, S = room.width.shape
+    Q, V = room.Q, room.V
+    for s in range(S):
+        V[H, s] = 0.0
+    for h in range(H - 1, -1, -1):
+        for s in range(S):
+            best, first = -1.0, 0
+            for a in range(room.width[h, s]):
+                Q[h, s, a] = backup(model.P, model.c, h, s, a, V[h + 1], float(H))
+                if Q[h, s, a] > best:
+                    best, first = Q[h, s, a], a
+            V[h, s], room.first[h, s] = best, first
+
+
+@step
+def value_of_prefix(model: Model, pi: I8, h: int, s1: int, room: Induction) -> float:
+    """Return the value at s1 of the stages before h, room.q being the values at stage h."""
+    S = room.q.shape[0]
+    limit = float(pi.shape[0])
+    for s in range(S):
+        room.x[s] = room.q[s]
+    for g in range(h - 1, 0, -1):
+        for s in range(S):
+            room.y[s] = backup(model.P, model.c, g, s, pi[g, s], room.x, limit)
+        for s in range(S):
+            room.x[s] = room.y[s]
+    return backup(model.P, model.c, 0, s1, pi[0, s1], room.x, limit)
+
+
+@step
+def first_action(model: Model, pi: I8, h: int, s: int, s1: int, room: Induction) -> int:
+    """Return the smallest action at (h, s) with which the maximum is still attained."""
+    H, S = pi.shape
+    rounding = 1e-14 * H * H * (S + 1)  # more than all backups of a value can lose
+    action = room.first[h, s]
+    for a in range(room.first[h, s]):
+        if room.reach[1, s] * (room.V[h, s] - room.Q[h, s, a]) < rounding:
+            room.q[s] = room.Q[h, s, a]
+            if value_of_prefix(model, pi, h, s1, room) == room.V[0, s1]:
+                action = a
+                break
+    room.q[s] = room.Q[h, s, action]
+    return action
+
+
+@step
+def look_ahead(model: Model, pi: I8, h: int, room: Induction) -> None:
+    """Work out which states stage h + 1 can be in, those of stage h being in room.reach."""
+    H, S = pi.shape
+    reach, ahead = room.reach, room.ahead
+    for k in range(S):
+        ahead[0, k] = ahead[1, k] = 0.0
+    for s in range(S):
+        if reach[0, s] > 0.0:
+            a = pi[h, s]
+            open_share = reach[1, s] if room.q[s] < H else 0.0
+            for k in range(S):
+                if model.P[h, s, a, k] > 0.0:
+                    ahead[0, k] = 1.0
+                    ahead[1, k] += open_share * model.P[h, s, a, k]
+    for k in range(S):
+        reach[0, k], reach[1, k] = ahead[0, k], ahead[1, k]
+
+
+@step
+def smallest_best(model: Model, s1: int, pi: I8, room: Induction) -> None:
+    """Write into pi the policy of the smallest index with the value room.V[0, s1] at s1."""
+    H, S = pi.shape
+    for s in range(S):
+        pi[0, s] = 0
+        room.q[s] = room.V[0, s]
+        room.reach[0, s] = room.reach[1, s] = 1.0 if s == s1 else 0.0
+    pi[0, s1] = room.first[0, s1]
+    for h in range(1, H):
+        look_ahead(model, pi, h - 1, room)
+        for s in range(S):
+            room.q[s] = room.V[h, s]
+        for s in range(S):
+            # Values of states that are not reached are multiplied by zero.
+            pi[h, s] = first_action(model, pi, h, s, s1, room) if room.reach[0, s] > 0.0 else 0
+
+
+@step
+def choose_by_induction(room: Induction, model: Model, s1: int, pi: I8) -> None:
+    """Write the best policy for s1 into pi."""
+    best_values(model, room)
+    model.top[s1] = room.V[0, s1]
+    smallest_best(model, s1, pi, room)

@@ -1,0 +1,146 @@
+"""The best policy of an explicit set through the suffixes that its policies share.
+
+The values of stage h on depend on the actions from stage h on alone, and a set of policies
+has far fewer such suffixes than policies. Q[(s, a), j] is the value of action a in state s
+when suffix j follows. At the first stage only the action in s1 matters: a row is an action
+there with the actions of the second stage, its columns are the suffixes from the third stage
+on. Rows whose upper bound cannot win are passed over.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from uli_fast._typing import F64, I8, I64
+from uli_fast.kernels._jit import lean_kernel, step
+from uli_fast.kernels._mdp import Model, copied, evaluate
+
+
+class Trie(NamedTuple):
+    """The suffixes of a set of policies, and room for their values."""
+
+    policies: I8  # (n, H, S) in the order of their index
+    level: I64  # (H + 1,) where the suffixes from stage h on begin, h = 2 .. H - 1
+    origin: I64  # (S, suffixes) where Q, flat, has the value of a suffix in each state
+    row_of: I64  # (S + 1,) where the rows of each initial state begin
+    row: I64  # (rows, 2) action in s1, smallest policy
+    part: I64  # (rows, S) the rows of Q that the actions of the second stage take
+    absent: F64  # (rows, columns) 0, or -inf where the set has no such policy
+    policy: I64  # (rows, columns) the smallest policy
+    last: I64  # (S,) the policy chosen last in each initial state, -1 if none
+    Q: F64  # (2, S A, widest level)
+    V: F64  # (S, widest level)
+    each: I64  # (S,) 0, 1, ...
+    top: F64  # (S A,) the largest entry of each row of Q
+    x: F64  # (widest level,)
+    y: F64  # (S,)
+    z: F64  # (S,)
+
+
+@lean_kernel
+def combine(out: F64, V: F64, rows: I64, p: F64, c: float, limit: float, n: int) -> None:
+    """Set out to min(sum over k of p[k] V[rows[k]] + c, limit), the sum in the order of k.
+
+    Terms are taken in pairs, and the last pair with the rest: fewer passes over ``out``.
+    """
+    S = p.shape[0]
+    k = S % 2
+    q, v = p[0] if k == 1 else 0.0, V[rows[0]]
+    for j in range(n):
+        out[j] = q * v[j]
+    while k < S - 2:
+        q, r, v, w = p[k], p[k + 1], V[rows[k]], V[rows[k + 1]]
+        for j in range(n):
+            out[j] = (out[j] + q * v[j]) + r * w[j]
+        k += 2
+    if k < S:
+        q, r, v, w = p[k], p[k + 1], V[rows[k]], V[rows[k + 1]]
+        for j in range(n):
+            out[j] = min(((out[j] + q * v[j]) + r * w[j]) + c, limit)
+    else:
+        for j in range(n):
+            out[j] = min(out[j] + c, limit)
+
+
+@lean_kernel
+def largest(x: F64, n: int) -> float:
+    """Return the largest of n values; four running maxima do not wait for each other."""
+    a = b = c = d = x[0]
+    for j in range(0, n - 3, 4):
+        a, b = max(a, x[j]), max(b, x[j + 1])
+        c, d = max(c, x[j + 2]), max(d, x[j + 3])
+    for j in range(n - n % 4, n):
+        a = max(a, x[j])
+    return max(max(a, b), max(c, d))
+
+
+@step
+def second_stage(trie: Trie, model: Model) -> tuple[int, int]:
+    """Work back from the last stage to the second; return which half of Q holds it, and n."""
+    H, S, A = model.c.shape
+    limit, wide = float(H), trie.Q.shape[2]
+    for s in range(S):
+        for a in range(A):
+            trie.Q[0, s * A + a, 0] = min(0.0 + model.c[H - 1, s, a], limit)
+    now, n = 0, 1
+    for h in range(H - 2, 0, -1):
+        first, n = trie.level[h + 1], trie.level[h + 2] - trie.level[h + 1]
+        flat = trie.Q[now].reshape(S * A * wide)
+        for k in range(S):
+            for j in range(n):
+                trie.V[k, j] = flat[trie.origin[k, first + j]]
+        now = 1 - now
+        for s in range(S):
+            for a in range(A):
+                out, p, c = trie.Q[now, s * A + a], model.P[h, s, a], model.c[h, s, a]
+                combine(out, trie.V, trie.each, p, c, limit, n)
+    return now, n
+
+
+@lean_kernel
+def best_row(trie: Trie, model: Model, s1: int, best: float) -> tuple[float, int]:
+    """Return the largest value at s1 and its smallest policy; some policy attains ``best``."""
+    H = model.c.shape[0]
+    now, n = second_stage(trie, model)
+    for i in range(trie.top.shape[0]):
+        trie.top[i] = largest(trie.Q[now, i], n)
+    winner = -1
+    for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
+        a, smallest = trie.row[g, 0], trie.row[g, 1]
+        p, c, x = model.P[0, s1, a], model.c[0, s1, a], trie.x
+        bound = 0.0
+        for k in range(p.shape[0]):
+            bound += p[k] * trie.top[trie.part[g, k]]
+        bound = min(bound + c, float(H))
+        if bound < best or (bound == best and 0 <= winner < smallest):
+            continue
+        combine(x, trie.Q[now], trie.part[g], p, c, float(H), n)
+        hits = 0
+        for j in range(n):
+            x[j] += trie.absent[g, j]
+            hits += x[j] >= best
+        if hits > 0:
+            for j in range(n):
+                policy = trie.policy[g, j]
+                if x[j] > best or (x[j] == best and (winner < 0 or policy < winner)):
+                    best, winner = x[j], policy
+    return best, winner
+
+
+@step
+def choose_by_trie(trie: Trie, model: Model, s1: int, pi: I8) -> None:
+    """Write the first policy with the largest value at s1 into pi."""
+    best, winner = -1.0, -1
+    if model.c.shape[0] == 1:
+        for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
+            value = min(0.0 + model.c[0, s1, trie.row[g, 0]], 1.0)
+            if value > best or (value == best and trie.row[g, 1] < winner):
+                best, winner = value, trie.row[g, 1]
+    else:
+        if trie.last[s1] >= 0:  # the previous winner is rarely far from the best
+            evaluate(trie.policies[trie.last[s1]], model.P, model.c, trie.y, trie.z)
+            best = trie.y[s1]
+        best, winner = best_row(trie, model, s1, best)
+    trie.last[s1] = winner
+    model.top[s1] = best
+    copied(trie.policies[winner], pi)

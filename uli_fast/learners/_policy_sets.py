@@ -1,0 +1,197 @@
+"""Sets of active policies: what is left of them after a phase, and how the best is chosen.
+
+The index of a policy has its actions at the decision points as digits, the first stage and
+the first state most significant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uli_fast._typing import B1, F64, I8, I64
+
+if TYPE_CHECKING:
+    from uli_fast.kernels._induction import Induction
+    from uli_fast.kernels._mdp import Model
+    from uli_fast.kernels._trie import Trie
+    from uli_fast.kernels.policy_elimination import Chooser
+
+
+@dataclass(frozen=True, eq=False)
+class PolicySet:
+    """Policies that are listed, or all of a class if ``listed`` is None."""
+
+    points: B1  # (H, S) decision points; actions elsewhere are 0
+    n_actions: int
+    listed: I8 | None = None  # (n, H, S) in the order of their index
+
+    @property
+    def count(self) -> float:
+        """Number of policies."""
+        if self.listed is None:
+            return self.n_actions ** int(self.points.sum())
+        return len(self.listed)
+
+    @cached_property
+    def policies(self) -> I8:
+        """The policies in the order of their index, (n, H, S)."""
+        if self.listed is not None:
+            return self.listed
+        left = np.arange(self.count)
+        actions = np.zeros((left.size, *self.points.shape), np.int8)
+        for h, s in np.argwhere(self.points)[::-1]:
+            left, actions[:, h, s] = np.divmod(left, self.n_actions)
+        return actions
+
+    def kept(self, keep: B1) -> PolicySet:
+        """Return the policies that a mask keeps."""
+        if keep.all():
+            return self
+        return PolicySet(self.points, self.n_actions, self.policies[keep])
+
+    def after(self, model: Model, r: F64, m: int) -> PolicySet:
+        """Return what phase m leaves: policies whose estimate is within 2^-m of the best."""
+        values = mean_values(self.policies, model.P, r, model.starts)
+        return self.kept(values.max() - values <= 2.0**-m)
+
+    def worst_error(self, model: Model, truth: tuple[F64, F64, F64]) -> float:
+        """Return the largest |estimate - value|; truth is P, r and the initial probabilities."""
+        P, r, start = truth
+        estimates = mean_values(self.policies, model.P, r, model.starts)
+        return float(np.abs(estimates - mean_values(self.policies, P, r, start)).max())
+
+    def chooser(self, method: str) -> Chooser:
+        """Return what a kernel needs to choose the best policy."""
+        from uli_fast.kernels._enumeration import Enumeration
+
+        S = self.points.shape[1]
+        if method == "plain":
+            return Enumeration(self.policies, np.empty(S), np.empty(S))
+        if method != "trie" and self.listed is None:
+            return induction(self.points, self.n_actions)
+        return trie(self.policies, self.n_actions)
+
+    def settled(self, initial: B1) -> I8 | None:
+        """Return the policy that is chosen in every possible initial state, if it is certain.
+
+        It is where all policies agree but for first actions in states where none begins.
+        """
+        if self.listed is None and self.count > 1:
+            return None
+        some = self.policies[:1]
+        same = (self.policies[:, 1:] == some[:, 1:]).all()
+        if same and (self.policies[:, 0, initial] == some[:, 0, initial]).all():
+            return some[0]
+        return None
+
+
+def induction(points: B1, n_actions: int) -> Induction:
+    """Return the chooser among all policies."""
+    from uli_fast.kernels._induction import Induction
+    from uli_fast.kernels._mdp import Model
+
+    (H, S), A = points.shape, n_actions
+    return Induction(
+        width=np.where(points, A, 1).astype(np.int64),
+        Q=np.zeros((H, S, A)),
+        V=np.zeros((H + 1, S)),
+        first=np.zeros((H, S), np.int64),
+        q=np.zeros(S),
+        x=np.zeros(S),
+        y=np.zeros(S),
+        reach=np.zeros((2, S)),
+        ahead=np.zeros((2, S)),
+    )
+
+
+def trie(policies: I8, n_actions: int) -> Trie:
+    """Collect the suffixes that policies share."""
+    from uli_fast.kernels._trie import Trie
+
+    n, H, S = policies.shape
+    each = np.arange(S)
+    suffix: I64 = np.zeros(n, np.int64)  # of each policy, from the next stage on
+    levels: list[tuple[I8, I64]] = []  # actions and next suffix, the third stage first
+    for h in range(H - 1, 1, -1):
+        first, again = distinct(policies[:, h], suffix)
+        levels.insert(0, (policies[first, h], suffix[first]))
+        suffix = again
+    sizes = [children.size for _, children in levels]
+    wide = max([1, *sizes])
+    origins = [
+        ((each * n_actions + actions) * wide + children[:, None]).T for actions, children in levels
+    ]
+    level = np.zeros(H + 1, np.int64)
+    level[3:] = np.cumsum(sizes)[: max(H - 2, 0)]
+    row_of, row, second, policy = rows_of(policies, suffix)
+    return Trie(
+        policies=policies,
+        level=level,
+        origin=np.concatenate([np.zeros((S, 0), np.int64), *origins], axis=1),
+        row_of=row_of,
+        row=row,
+        part=each * n_actions + second,
+        absent=np.where(policy < n, 0.0, -np.inf),
+        policy=policy,
+        last=np.full(S, -1, np.int64),
+        Q=np.zeros((2, S * n_actions, wide)),
+        V=np.zeros((S, wide)),
+        each=each,
+        top=np.zeros(S * n_actions),
+        x=np.zeros(wide),
+        y=np.zeros(S),
+        z=np.zeros(S),
+    )
+
+
+def rows_of(policies: I8, suffix: I64) -> tuple[I64, I64, I8, I64]:
+    """Return where each state's rows begin, the rows, their second-stage actions, and policies.
+
+    Among equals the first policy counts, which has the smallest index.
+    """
+    n, H, S = policies.shape
+    second = policies[:, 1] if H > 1 else np.zeros_like(policies[:, 0])
+    row_of, rows, seconds, found = [0], [], [], []
+    for s in range(S):
+        head = np.concatenate([policies[:, 0, s : s + 1], second], axis=1)
+        first, row = distinct(head, np.zeros(n, np.int64))
+        smallest = np.full((first.size, int(suffix.max()) + 1), n)
+        np.minimum.at(smallest, (row, suffix), np.arange(n))
+        rows.append(np.stack([head[first, 0].astype(np.int64), first], axis=1))
+        seconds.append(head[first, 1:])
+        found.append(smallest)
+        row_of.append(row_of[-1] + first.size)
+    return (
+        np.array(row_of),
+        np.concatenate(rows),
+        np.concatenate(seconds),
+        np.concatenate(found),
+    )
+
+
+def distinct(actions: I8, suffix: I64) -> tuple[I64, I64]:
+    """Return the first of each distinct (actions, suffix), and which of them each is."""
+    key = suffix.copy()
+    for column in actions.T[actions.any(axis=0)].astype(
+        np.int64
+    ):  # at most as many as decision points
+        key += column * (int(key.max()) + 1)
+    _, first, again = np.unique(key, return_index=True, return_inverse=True)
+    return first, again.ravel()
+
+
+def mean_values(policies: I8, P: F64, r: F64, weights: F64 | I64) -> F64:
+    """Return the value of each policy, averaged over initial states.
+
+    Weights are probabilities, or counts of episodes, which are divided by their sum.
+    """
+    from uli_fast.kernels import _mdp
+
+    values = np.empty(len(policies))
+    total = float(weights.sum()) if weights.dtype == np.int64 else 1.0
+    _mdp.mean_values(policies, P, r, np.asarray(weights, np.float64), total, values)
+    return values
