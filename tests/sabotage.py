@@ -19,6 +19,8 @@ EXP3P = "tests/learners/test_exp3p.py"
 HEDGE = "tests/learners/test_geometric_hedge.py"
 LINEAR = "tests/learners/test_linear_elimination.py"
 SPANNER = "tests/learners/test_spanner_elimination.py"
+POLICY = "tests/learners/test_policy_elimination.py"
+CHOICES = f"{POLICY}::test_every_way_of_choosing_equals_enumeration_on_the_same_draws"
 EVENTS = "tests/theory/test_nice_events.py"
 SE = "uli_fast/kernels/successive_elimination.py"
 PE = "uli_fast/kernels/phased_elimination.py"
@@ -333,6 +335,97 @@ SABOTAGES = (
         "if (self._counts == self._n).all():",
         "if (self._counts >= self._n - 1).all():",
         "tests/players/test_spanner_elimination.py::test_live_play_gives_the_blocks_of_the_simulation",
+    ),
+    Sabotage(
+        "policy bonus x 0.8",
+        "uli_fast/kernels/policy_elimination.py",
+        "min(b[0] * math.sqrt",
+        "min(0.8 * b[0] * math.sqrt",
+        CHOICES,
+    ),
+    Sabotage(
+        "P_hat divides by one visit too many",
+        "uli_fast/kernels/_mdp.py",
+        "model.P[h, s, a, k] = model.N3[h, s, a, k] / n\n    return",
+        "model.P[h, s, a, k] = model.N3[h, s, a, k] / (n + 1)\n    return",
+        CHOICES,
+    ),
+    Sabotage(
+        "enumeration: ties go to the largest index (>= for >)",
+        "uli_fast/kernels/_enumeration.py",
+        "if value > best:",
+        "if value >= best:",
+        f"{POLICY}::test_ties_go_to_the_smallest_index",
+    ),
+    Sabotage(
+        "induction takes best actions only",
+        "uli_fast/kernels/_induction.py",
+        "for a in range(room.first[h, s]):",
+        "for a in range(0):",
+        CHOICES,
+    ),
+    Sabotage(
+        "trie passes over rows that tie (<= for <)",
+        "uli_fast/kernels/_trie.py",
+        "if bound < best or (bound == best and 0 <= winner < smallest):",
+        "if bound <= best:",
+        CHOICES,
+    ),
+    Sabotage(
+        "trie takes absent policies",
+        "uli_fast/kernels/_trie.py",
+        "x[j] += trie.absent[g, j]",
+        "x[j] += 0.0",
+        f"{POLICY}::test_longer_runs_on_thousands_of_policies_equal_enumeration",
+    ),
+    Sabotage(
+        "search bounds a little too low",
+        "uli_fast/kernels/_search.py",
+        "value = min(value + c[h, s, a], float(H))",
+        "value = 0.99 * min(value + c[h, s, a], float(H))",
+        CHOICES,
+    ),
+    Sabotage(
+        "search forgets who is in the set",
+        "uli_fast/kernels/_search.py",
+        "(value == best and not found)) and member(search):",
+        "(value == best and not found)):",
+        f"{POLICY}::test_longer_runs_on_thousands_of_policies_equal_enumeration",
+    ),
+    Sabotage(
+        "policies 2^(-m-1) behind are dropped",
+        "uli_fast/learners/_policy_sets.py",
+        "values.max() - values <= 2.0**-m",
+        "values.max() - values <= 2.0 ** (-m - 1)",
+        CHOICES,
+    ),
+    Sabotage(
+        "policy phases half as precise",
+        "uli_fast/_schedule.py",
+        "delta / (2.0 * m**2), 2.0 ** (-m - 1)",
+        "delta / (2.0 * m**2), 2.0**-m",
+        f"{POLICY}::test_phase_lengths_are_the_golden_ones",
+    ),
+    Sabotage(
+        "F of policy elimination a phase ahead",
+        "uli_fast/guarantees.py",
+        "np.searchsorted(np.array(ends, np.float64), t) + 1.0",
+        "np.searchsorted(np.array(ends, np.float64), t) + 2.0",
+        f"{POLICY}::test_the_bound_is_a_step_per_phase",
+    ),
+    Sabotage(
+        "a settled phase draws its transitions unconditionally",
+        "uli_fast/kernels/_mdp.py",
+        "(cdf[i] - below) / (1.0 - below)",
+        "(cdf[i] - below)",
+        f"{POLICY}::test_episodes_drawn_at_once_have_the_moments_of_episodes",
+    ),
+    Sabotage(
+        "the ledger forgets last plays",
+        "uli_fast/kernels/_ledger.py",
+        "    ledger.plays[e] += 1\n    ledger.last[e] = t\n",
+        "    ledger.plays[e] += 1\n    ledger.last[e] = max(ledger.last[e], 1)\n",
+        f"{POLICY}::test_runs_hold_what_the_trace_says",
     ),
     Sabotage(
         "SCRiBLe's rate stands still",

@@ -120,8 +120,9 @@ def test_datasets_have_sources():
 
 
 @pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
-@pytest.mark.parametrize("page", ["README.md", "docs/arm_sets.md", "docs/bases.md"])
-def test_examples_run(page):
+@pytest.mark.parametrize("page", ["README.md", "docs/arm_sets.md", "docs/bases.md", "docs/mdps.md"])
+def test_examples_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert blocks

@@ -181,6 +181,20 @@ def warm_up() -> None:
     for problem in problems:
         uli.simulate(framework, problem, 10, seed=0)
     _warm_up_adversarial()
+    _warm_up_policies()
+
+
+def _warm_up_policies() -> None:
+    import uli_fast as uli
+
+    mdp = uli.mdps.random_dense(2, 2, 3, seed=0)
+    for method in ("auto", "plain", "trie", "search"):
+        learner = uli.PolicyElimination(0.1, (1e-4, 1.0), method)
+        uli.simulate(learner, mdp, 2000, seed=0)
+    for rival in (uli.UCBVI(), uli.UBEV()):
+        uli.simulate(rival, mdp, 100, seed=0)
+    player = uli.PolicyElimination().start(mdp.rewards)
+    player.ask(state=0)
 
 
 def _warm_up_adversarial() -> None:

@@ -9,12 +9,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from uli_fast.errors import ArgumentError
-from uli_fast.learners._arms import ArmLearner
-from uli_fast.learners._sets import SetLearner
-from uli_fast.problems.arms import ArmBandit
-from uli_fast.problems.linear import LinearBandit
 from uli_fast.runs import Runs
-from uli_fast.simulate import simulate
+from uli_fast.simulate import Learner, Problem, simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,16 +32,16 @@ class Comparison:
 
         return runs_table(list(self.runs.values()), list(self.runs))
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw each learner's gap still to come under F_ULI, on log-log axes."""
-        from uli_fast.report.figures import gap_figure
+    def plot(self, path: str | os.PathLike[str] | None = None, what: str = "gap") -> Figure:
+        """Draw each learner's gap still to come under F_ULI, or its "regret"."""
+        from uli_fast.report.figures import figure_of
 
-        return gap_figure(list(self.runs.values()), path, list(self.runs))
+        return figure_of(what, list(self.runs.values()), path, list(self.runs))
 
 
 def compare(
-    learners: Iterable[ArmLearner | SetLearner] | Mapping[str, ArmLearner | SetLearner],
-    problem: ArmBandit | LinearBandit,
+    learners: Iterable[Learner] | Mapping[str, Learner],
+    problem: Problem,
     horizon: int,
     replications: int = 1,
     seed: int | None = None,
@@ -82,8 +78,8 @@ def compare(
 
 
 def _named(
-    learners: Iterable[ArmLearner | SetLearner] | Mapping[str, ArmLearner | SetLearner],
-) -> dict[str, ArmLearner | SetLearner]:
+    learners: Iterable[Learner] | Mapping[str, Learner],
+) -> dict[str, Learner]:
     if isinstance(learners, Mapping):
         named = dict(learners)
     else:
@@ -104,6 +100,6 @@ def _named(
     for name, learner in named.items():
         if not isinstance(name, str):
             raise ArgumentError("learners", f"names must be strings, got {name!r}")
-        if not isinstance(learner, ArmLearner | SetLearner):
+        if not isinstance(learner, Learner):
             raise ArgumentError("learners", f"{name}: is not a learner: {learner!r}")
     return named

@@ -154,11 +154,11 @@ class Runs:
 
         return runs_table([self])
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw the gap still to come under F on log-log axes."""
-        from uli_fast.report.figures import gap_figure
+    def plot(self, path: str | os.PathLike[str] | None = None, what: str = "gap") -> Figure:
+        """Draw the gap still to come under F, or the "regret", on log-log axes."""
+        from uli_fast.report.figures import figure_of
 
-        return gap_figure([self], path)
+        return figure_of(what, [self], path)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per replication and recorded round."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from uli_fast.kernels._arms import Record
 
 Task = TypeVar("Task")
+Learner: TypeAlias = ArmLearner | SetLearner | PolicyLearner
+Problem: TypeAlias = ArmBandit | LinearBandit | TabularMDP
 
 # Counts at the recorded rounds are kept up to this size, unless asked for.
 LARGEST_PLAYS = 256 * 2**20
@@ -53,8 +55,8 @@ def generator_words(seed: int, replication: int) -> U64:
 
 
 def simulate(
-    learner: ArmLearner | SetLearner | PolicyLearner,
-    problem: ArmBandit | LinearBandit | TabularMDP,
+    learner: Learner,
+    problem: Problem,
     horizon: int,
     replications: int = 1,
     seed: int | None = None,
@@ -101,9 +103,9 @@ def simulate(
     if isinstance(learner, SetLearner | PolicyLearner):
         learner.check(problem, T)
         chosen = _check.engine(engine, learner.engines_for(problem), _why_not(learner, problem))
-        kind = SetBatch if isinstance(learner, SetLearner) else PolicyBatch
-        batch = kind(learner, problem, T, chosen, M, recorded)
-        return _simulate_alone(batch, entropy, threads, progress)
+        kind: Any = SetBatch if isinstance(learner, SetLearner) else PolicyBatch
+        alone = kind(learner, problem, T, chosen, M, recorded)
+        return _simulate_alone(alone, entropy, threads, progress)
     assert isinstance(problem, ArmBandit)
     problem.check_horizon(T)
     learner.check(problem, T)
@@ -216,7 +218,7 @@ def share(
             future.result()
 
 
-def _why_not(learner: ArmLearner | SetLearner | PolicyLearner, problem: Any) -> str:
+def _why_not(learner: Learner, problem: Any) -> str:
     if "skip" not in learner.engines:
         return f"{type(learner).__name__} is played round by round only"
     return f"{type(problem).__name__} has no law for the sum of many rewards"

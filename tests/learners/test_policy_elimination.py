@@ -128,7 +128,7 @@ def test_a_search_beyond_its_cap_is_an_error(monkeypatch):
 def test_a_billion_policies_are_searched_without_a_list():
     mdp = uli.mdps.river_swim(n_states=6, horizon=5)
     assert mdp.n_policies == 2**30
-    with pytest.raises(uli.errors.ArgumentError, match="problem.*policies=1.1e9"):
+    with pytest.raises(uli.errors.ArgumentError, match=r"problem.*policies=1\.1e9"):
         uli.simulate(Shrunk(0.1), mdp, 500)
     learner = Shrunk(0.1, method="search", log_iota=0.01, length=400)
     runs = uli.simulate(learner, mdp, 2000, seed=1)

@@ -76,7 +76,7 @@ def first_action(model: Model, pi: I8, h: int, s: int, s1: int, room: Induction)
                 action = a
                 break
     room.q[s] = room.Q[h, s, action]
-    return action
+    return int(action)
 
 
 @step

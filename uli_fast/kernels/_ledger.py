@@ -60,7 +60,7 @@ def slot_of(ledger: Ledger, pi: I8) -> int:
         if same:
             break
         i = (i + 1) & mask
-    return i
+    return int(i)
 
 
 @step
@@ -85,7 +85,7 @@ def entry_of(ledger: Ledger, pi: I8) -> int:
         ledger.size[0] += 1
         copied(pi, ledger.policy[e])
         ledger.gap[e] = gap_of(ledger, pi)
-    return e
+    return int(e)
 
 
 @step

@@ -82,7 +82,7 @@ def count(model: Model, path: Path, h: int) -> int:
         model.N3[h, s, a, path.state[h + 1]] += 1
         for k in range(model.P.shape[3]):
             model.P[h, s, a, k] = model.N3[h, s, a, k] / n
-    return n
+    return int(n)
 
 
 @step
@@ -91,7 +91,7 @@ def backup(P: F64, c: F64, h: int, s: int, a: int, V: F64, limit: float) -> floa
     x = 0.0
     for k in range(V.shape[0]):
         x += P[h, s, a, k] * V[k]
-    return min(x + c[h, s, a], limit)
+    return float(min(x + c[h, s, a], limit))
 
 
 @step

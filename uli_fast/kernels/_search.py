@@ -56,7 +56,7 @@ def objective(search: Search, V: F64) -> float:
     x = 0.0
     for s in range(S):
         x += search.weight[s] * V[s]
-    return x / search.weight[S]
+    return float(x / search.weight[S])
 
 
 @lean_kernel
@@ -76,7 +76,7 @@ def member(search: Search) -> bool:
 @lean_kernel
 def fill_bounds(search: Search, P: F64, c: F64) -> None:
     """Do the backward induction with budgets."""
-    H, S, A, G = search.Q.shape
+    H, S, _, G = search.Q.shape
     for s in range(S):
         for g in range(G):
             search.U[H, s, g] = 0.0
@@ -102,12 +102,12 @@ def grid_point(search: Search, h: int, s: int, rest: float, spent: float) -> int
     last = search.grid.shape[0] - 1
     share = search.occupied[h, search.P.shape[0] - 1, s]
     if share <= 0.0:
-        return last
+        return int(last)
     x = (rest / share + spent) * (1.0 - 1e-12)
     g = 0
     while g < last and search.grid[g] < x:
         g += 1
-    return g
+    return int(g)
 
 
 @lean_kernel
@@ -155,7 +155,7 @@ def matters(search: Search, h: int, s: int) -> bool:
     found = search.reached[h, s] > 0
     for j in range(search.P.shape[0]):
         found = found or search.occupied[h, j, s] > 0.0
-    return found
+    return bool(found)
 
 
 @lean_kernel

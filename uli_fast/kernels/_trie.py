@@ -71,7 +71,7 @@ def largest(x: F64, n: int) -> float:
         c, d = max(c, x[j + 2]), max(d, x[j + 3])
     for j in range(n - n % 4, n):
         a = max(a, x[j])
-    return max(max(a, b), max(c, d))
+    return float(max(max(a, b), max(c, d)))
 
 
 @step

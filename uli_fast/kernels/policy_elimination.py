@@ -28,7 +28,7 @@ PLAYED, NO_ROOM, TOO_MANY = 0, 1, 2
 @step
 def bonus(n: int, H: int, b: F64) -> float:
     """Return min(b0 sqrt(b1 / n) + b2 / (3 n), H) for n >= 1 visits (Eq. def4bonus)."""
-    return min(b[0] * math.sqrt(b[1] / n) + b[2] / (3.0 * n), float(H))
+    return float(min(b[0] * math.sqrt(b[1] / n) + b[2] / (3.0 * n), float(H)))
 
 
 @kernel
@@ -134,7 +134,7 @@ def play_by_search(
     return PLAYED
 
 
-LOOPS = {
+LOOPS: dict[type, Callable[..., int]] = {
     Induction: play_by_induction,
     Enumeration: play_by_enumeration,
     Trie: play_by_trie,

@@ -68,7 +68,7 @@ class PolicyLearner:
         """Return the engines that can play this problem, the preferred one first."""
         return self.engines
 
-    def check(self, problem: TabularMDP, horizon: int) -> None:
+    def check(self, problem: Any, horizon: int) -> None:
         """Refuse a problem or a horizon that this learner cannot play."""
 
     def guarantee(self, about: Any) -> Guarantee:

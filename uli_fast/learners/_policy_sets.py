@@ -30,10 +30,10 @@ class PolicySet:
     listed: I8 | None = None  # (n, H, S) in the order of their index
 
     @property
-    def count(self) -> float:
+    def count(self) -> int:
         """Number of policies."""
         if self.listed is None:
-            return self.n_actions ** int(self.points.sum())
+            return int(self.n_actions ** int(self.points.sum()))
         return len(self.listed)
 
     @cached_property
@@ -70,7 +70,7 @@ class PolicySet:
 
         S = self.points.shape[1]
         if method == "plain":
-            return Enumeration(self.policies, np.empty(S), np.empty(S))
+            return Enumeration(self.policies, np.zeros((2, S)))
         if method != "trie" and self.listed is None:
             return induction(self.points, self.n_actions)
         return trie(self.policies, self.n_actions)
@@ -82,17 +82,16 @@ class PolicySet:
         """
         if self.listed is None and self.count > 1:
             return None
-        some = self.policies[:1]
-        same = (self.policies[:, 1:] == some[:, 1:]).all()
-        if same and (self.policies[:, 0, initial] == some[:, 0, initial]).all():
-            return some[0]
+        some: I8 = self.policies[0]
+        same = (self.policies[:, 1:] == some[1:]).all()
+        if same and (self.policies[:, 0, initial] == some[0, initial]).all():
+            return some
         return None
 
 
 def induction(points: B1, n_actions: int) -> Induction:
     """Return the chooser among all policies."""
     from uli_fast.kernels._induction import Induction
-    from uli_fast.kernels._mdp import Model
 
     (H, S), A = points.shape, n_actions
     return Induction(

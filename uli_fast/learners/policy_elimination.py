@@ -88,7 +88,7 @@ class PolicyElimination(PolicyLearner):
         """Return length and bonus of phase m."""
         return plan(self.schedule, size, self.delta, m)
 
-    def check(self, problem: TabularMDP, horizon: int) -> None:
+    def check(self, problem: Any, horizon: int) -> None:
         """Refuse more policies than can be listed."""
         refuse_many("problem", problem.n_policies, self.method, problem)
 
@@ -200,7 +200,7 @@ class EliminationRun(PolicyRun):
             self._open()
         left = min(self.end, self.horizon) - self.t
         if self.settled is not None:
-            self._draw(left)
+            self._draw(self.settled, left)
         else:
             args = (self.chooser, self.law, self.model, self.bonus, self.ledger, self.path)
             status = kernel.LOOPS[type(self.chooser)](*args, min(budget, left))
@@ -229,15 +229,15 @@ class EliminationRun(PolicyRun):
         if self.settled is None:
             self.chooser = self.active.chooser(self.learner.method)
 
-    def _draw(self, n: int) -> None:
+    def _draw(self, policy: I8, n: int) -> None:
         """Draw n episodes of the only policy left at once."""
         from uli_fast.kernels._ledger import enter_block
         from uli_fast.kernels._mdp import draw_episodes
 
         if self.ledger.size[0] == len(self.ledger.policy):
             self.make_room()
-        enter_block(self.ledger, self.settled, self.t, n)
-        draw_episodes(self.law, self.model, self.settled, n)
+        enter_block(self.ledger, policy, self.t, n)
+        draw_episodes(self.law, self.model, policy, n)
         self.t += n
         self.ledger.clock[0] = self.t
 

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from uli_fast.errors import StateError
-from uli_fast.learners._arms import ArmLearner
 from uli_fast.learners._sets import SetLearner
+from uli_fast.learners.policy_elimination import PolicyElimination
 from uli_fast.players._base import Certificate, Decision, Player, describe
+from uli_fast.players.policy_elimination import PolicyDecision
+from uli_fast.simulate import Learner
 
 # Learners and bases that are described by their parameters alone.
 _PLAIN = (
@@ -19,13 +21,14 @@ _PLAIN = (
     "LilUCB",
     "LinearElimination",
     "SpannerElimination",
+    "PolicyElimination",
     "MetaElimination",
     "Exp3P",
     "GeometricHedge",
     "Scrible",
 )
 
-__all__ = ["Certificate", "Decision", "Player", "restore"]
+__all__ = ["Certificate", "Decision", "Player", "PolicyDecision", "restore"]
 
 
 def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> Any:
@@ -47,11 +50,16 @@ def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> 
         spec = state["learner"]
         if learner is None:
             learner = _rebuilt(spec)
-        elif not isinstance(learner, ArmLearner | SetLearner) or describe(learner) != spec:
+        elif not isinstance(learner, Learner) or describe(learner) != spec:
             raise StateError("learner", f"is not the one of the state, {spec}")
         low, high = (
             math.inf * s if x is None else x for s, x in zip((-1, 1), state["range"], strict=True)
         )
+        if isinstance(learner, PolicyElimination):
+            about = (state["initial_support"], low, high, state["decision_points"])
+            episodes = learner.start(state["rewards"], *about)
+            episodes._load(state)
+            return episodes
         if isinstance(learner, SetLearner):
             if arms is None:
                 raise StateError("arms", "must be given: the arm set is not in the state")

@@ -20,11 +20,9 @@ from uli_fast import _check
 from uli_fast._check import Labels
 from uli_fast._typing import F64, I64
 from uli_fast.errors import (
-    ArgumentError,
     ConflictingRewardError,
     StateError,
     UliError,
-    UnknownDecisionError,
 )
 from uli_fast.guarantees import ArmsInfo
 from uli_fast.learners._arms import ArmLearner, empty_state
@@ -103,7 +101,7 @@ class Player:
 
     def tell(self, id: int, reward: float) -> None:
         """Give the reward of a decision; telling the same again changes nothing."""
-        position = self._position(id)
+        position = _check.decision("id", id, len(self._arms))
         value = _check.reward(reward, self.low, self.high)
         known = self._rewards[position]
         if known is not None:
@@ -235,15 +233,6 @@ class Player:
         self._rewards.append(None)
         return Decision(len(self._arms), self.labels[a], 1.0)
 
-    def _position(self, id: Any) -> int:
-        try:
-            position = _check.whole("id", id) - 1
-        except ArgumentError:
-            position = len(self._arms)
-        if position >= len(self._arms):
-            raise UnknownDecisionError("id", f"no decision {id!r} was asked for")
-        return position
-
     def _settle(self) -> None:
         """Apply the rewards that are next in the order of decisions."""
         while self._settled < len(self._arms):
@@ -270,7 +259,8 @@ def describe(learner: Any) -> dict[str, Any]:
     """Describe a learner by its plain parameters."""
     assert is_dataclass(learner)
     values = {f.name: getattr(learner, f.name) for f in fields(learner)}
-    plain = {k: v for k, v in values.items() if isinstance(v, int | float | str)}
+    values |= {k: list(v) for k, v in values.items() if isinstance(v, tuple)}  # as JSON has it
+    plain = {k: v for k, v in values.items() if isinstance(v, int | float | str | list)}
     parts = {k: describe(v) for k, v in values.items() if is_dataclass(v)}
     # Functions and a user's base are named, so that they are asked for, and not kept.
     rest = {k: v for k, v in values.items() if k not in plain | parts and v is not None}

@@ -19,7 +19,6 @@ from uli_fast.errors import (
     ConflictingRewardError,
     NoGuaranteeError,
     StateError,
-    UnknownDecisionError,
 )
 from uli_fast.learners.spanner_elimination import SpannerPhases
 from uli_fast.players._base import Certificate, Decision, describe
@@ -75,16 +74,14 @@ class SpannerPlayer:
 
     def tell(self, id: int, reward: float) -> None:
         """Give the reward of a decision; telling the same again changes nothing."""
-        known = isinstance(id, int) and not isinstance(id, bool) and 1 <= id <= len(self._rewards)
-        if not known:
-            raise UnknownDecisionError("id", f"no decision {id!r} was asked for")
+        position = _check.decision("id", id, len(self._rewards))
         value = _check.reward(reward, self.low, self.high)
-        before = self._rewards[id - 1]
+        before = self._rewards[position]
         if before is not None and before != value:
             raise ConflictingRewardError(
                 "reward", f"decision {id} already has reward {before!r}, got {value!r}"
             )
-        self._rewards[id - 1] = value
+        self._rewards[position] = value
         self._settle()
 
     def recommend(self) -> tuple[float, ...]:

@@ -1,0 +1,287 @@
+"""Live policy elimination: decisions are policies, and an episode is told as a whole.
+
+Episodes are applied in the order of the decisions, each once all earlier ones are settled.
+A phase closes when every decision of its quota is settled; what is asked beyond it in the
+meantime plays on and is not learned from. The proofs need the counts of all earlier episodes
+before each choice: where decisions are asked for while episodes are awaited, ``certificate``
+says that nothing is proved.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import B1, F64, I8, I64
+from uli_fast.errors import (
+    ConflictingRewardError,
+    NoGuaranteeError,
+    SaturationWarning,
+    StateError,
+    UliError,
+)
+from uli_fast.learners._policies import empty_model, new_path
+from uli_fast.learners._policy_sets import PolicySet, mean_values
+from uli_fast.learners.policy_elimination import SATURATED, complaint, saturation, size_of
+from uli_fast.players._base import Certificate, describe
+
+if TYPE_CHECKING:
+    from uli_fast.kernels.policy_elimination import Chooser
+    from uli_fast.learners.policy_elimination import PolicyElimination
+
+SCHEMA = 1
+
+
+class PolicyDecision(NamedTuple):
+    """What to play next: tell where it led under ``id``."""
+
+    id: int
+    policy: I8  # (H, S) the action at each stage and state; read-only
+    probability: float
+
+
+class PolicyPlayer:
+    """Asks for the active policy that leads where least is known."""
+
+    def __init__(
+        self,
+        learner: PolicyElimination,
+        rewards: F64,
+        support: B1,
+        points: B1,
+        low: float,
+        high: float,
+    ) -> None:
+        H, S, A = rewards.shape
+        self.learner, self.low, self.high = learner, low, high
+        self._rewards, self._support, self._points = rewards, support, points
+        self._unit: F64 = (rewards - low) / (high - low)
+        self._size = size_of(points, A)
+        self._active = PolicySet(points, A)
+        self._values: F64 | None = None  # (active,) what the last closed phase estimates
+        self._model, self._path = empty_model(H, S, A), new_path(H, S)
+        self._chooser: Chooser | None = None  # made when it is needed
+        self._closed: list[tuple[I64, I64, I64]] = []  # what each closed phase counted
+        self._openings: list[int] = []  # decisions asked for before each phase
+        self._played: list[I8] = []  # the policies asked for
+        self._numbers: dict[bytes, int] = {}  # of them
+        self._decisions: list[tuple[int, int]] = []  # number of the policy, initial state
+        self._episodes: list[tuple[int, ...] | None] = []  # states
+        self._settled = 0  # decisions whose episode and all earlier ones are known
+        self._learned = 0  # episodes that phases have used
+        self._overlapped = False
+        self._open()
+
+    @property
+    def phase(self) -> int:
+        """The phase in which settled episodes now count."""
+        return len(self._openings)
+
+    @property
+    def quota(self) -> int:
+        """Episodes of this phase."""
+        return self._quota
+
+    @property
+    def active(self) -> int:
+        """Number of active policies."""
+        return int(self._active.count)
+
+    @property
+    def policies(self) -> I8:
+        """The active policies, (active, H, S), in the order of their index."""
+        return _read_only(self._active.policies)
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """Ids of the decisions whose episode is still awaited."""
+        waiting = range(self._settled, len(self._episodes))
+        return tuple(i + 1 for i in waiting if self._episodes[i] is None)
+
+    def ask(self, state: int) -> PolicyDecision:
+        """Return the policy of the next episode, which begins in ``state``."""
+        from uli_fast.kernels.policy_elimination import choose_policy
+
+        s1 = _check.initial_state("state", state, self._support)
+        if self._chooser is None:
+            self._chooser = self._active.chooser(self.learner.method)
+        choose_policy(self._chooser, self._model, s1, self._path.pi)
+        number = self._number(self._path.pi)
+        if self._settled < len(self._decisions) and self.active > 1:
+            self._overlapped = True
+        self._decisions.append((number, s1))
+        self._episodes.append(None)
+        return PolicyDecision(len(self._decisions), self._played[number], 1.0)
+
+    def tell(self, id: int, states: Any, actions: Any) -> None:
+        """Give the states and actions of a decision's episode, those of stages 1 to H.
+
+        The actions must be the policy's; a state after the last stage may be given and is not
+        used. Telling the same again changes nothing.
+        """
+        position = _check.decision("id", id, len(self._decisions))
+        number, s1 = self._decisions[position]
+        policy = self._played[number]
+        seen = _check.visited("states", states, policy.shape, s1)
+        _check.followed("actions", actions, policy, seen)
+        known = self._episodes[position]
+        if known is not None and known != seen:
+            raise ConflictingRewardError(
+                "states", f"decision {id} already has {list(known)}, got {list(seen)}"
+            )
+        self._episodes[position] = seen
+        warning = self._settle()
+        if warning:
+            warnings.warn(warning, SaturationWarning, stacklevel=2)
+
+    def recommend(self) -> I8:
+        """Return the active policy that the last closed phase's estimate likes best, (H, S)."""
+        return _read_only(self._active.policies[int(self._estimated().argmax())])
+
+    def estimates(self) -> F64:
+        """Return what the last closed phase estimates for each of ``policies``, (active,)."""
+        scale = self.high - self.low
+        return len(self._rewards) * self.low + scale * self._estimated()
+
+    def certificate(self) -> Certificate:
+        """Return what is certain of every active policy, from settled episodes alone.
+
+        Its ``active`` is empty: policies have no names (see ``policies``).
+        """
+        scale = self.high - self.low
+        guarantee = self.learner.guarantee_for(self._size, scale)
+        if self._overlapped:
+            raise NoGuaranteeError(
+                "decisions were asked for while earlier episodes were awaited; "
+                "the proofs need the counts of all earlier episodes before each choice"
+            )
+        t = self._learned + 1
+        envelope = guarantee.bound(t)
+        # G(m) = 4 2^-m for the policies of phase m, H in the first, on [0, 1] rewards.
+        unit_bound = float(self._size.H)
+        if self.phase > 1:
+            unit_bound = min(unit_bound, 4.0 * 2.0**-self.phase)
+        bound = 0.0 if self.active == 1 else min(envelope, unit_bound * scale)
+        return Certificate(t, bound, envelope, guarantee.delta, (), guarantee.proved)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as plain numbers, for JSON and ``uli.restore``."""
+        model = self._model
+        counts = [*self._closed, (model.N, model.N3, model.starts)]
+        return {
+            "schema": SCHEMA,
+            "learner": describe(self.learner),
+            "range": [self.low, self.high],
+            "rewards": self._rewards.tolist(),
+            "initial_support": np.flatnonzero(self._support).tolist(),
+            "decision_points": self._points.tolist(),
+            "policies": [policy.tolist() for policy in self._played],
+            "decisions": [list(decision) for decision in self._decisions],
+            "episodes": [None if x is None else list(x) for x in self._episodes],
+            "settled": self._settled,
+            "openings": list(self._openings),
+            "counts": [[x.tolist() for x in phase] for phase in counts],
+            "top": model.top.tolist(),
+            "active": self.active,
+            "overlapped": self._overlapped,
+        }
+
+    # Inside.
+
+    def _open(self) -> None:
+        from uli_fast.kernels.policy_elimination import open_phase
+
+        self._openings.append(len(self._decisions))
+        self._quota, bonus = self.learner.plan(self._size, self.phase)
+        self._bonus: F64 = np.array(bonus)
+        open_phase(self._model, self._bonus)
+        self._chooser = None
+
+    def _number(self, policy: I8) -> int:
+        """Return the number of a policy; a new one gets the next."""
+        key = policy.tobytes()
+        number = self._numbers.setdefault(key, len(self._played))
+        if number == len(self._played):
+            self._played.append(np.frombuffer(key, np.int8).reshape(policy.shape))
+        return number
+
+    def _settle(self) -> str | None:
+        """Apply the episodes that are next in the order of decisions; return a complaint."""
+        from uli_fast.kernels.policy_elimination import learn
+
+        first, warning = self._openings[-1], None
+        while self._settled < len(self._episodes):
+            states, (number, _) = self._episodes[self._settled], self._decisions[self._settled]
+            if states is None:
+                break
+            place = self._settled - first
+            self._settled += 1
+            if place < 0:  # it was asked for beyond the quota of a closed phase
+                continue
+            self._path.state[:] = states
+            self._path.action[:] = self._played[number][range(len(states)), states]
+            learn(self._model, self._bonus, self._path)
+            self._learned += 1
+            if place == self._quota - 1:
+                warning = self._close()
+                first = self._openings[-1]
+        return warning
+
+    def _close(self) -> str | None:
+        """Drop the policies that are behind, and open the next phase; return a complaint."""
+        model, m = self._model, self.phase
+        share = saturation(model) if self.active > 1 else 0.0
+        self._active = self._active.after(model, self._unit, m)
+        self._values = mean_values(self._active.policies, model.P, self._unit, model.starts)
+        self._closed.append((model.N.copy(), model.N3.copy(), model.starts.copy()))
+        self._open()
+        return complaint(m, share) if share > SATURATED else None
+
+    def _estimated(self) -> F64:
+        if self._values is None:
+            raise UliError("nothing is estimated yet: the first phase has not closed")
+        return self._values
+
+    def _load(self, saved: Mapping[str, Any]) -> None:
+        """Play everything again but the choices, and compare with what was saved."""
+        if saved["schema"] != SCHEMA:
+            raise StateError("state", f"has schema {saved['schema']!r}, not {SCHEMA}")
+        shape, A = self._points.shape, self._size.A
+        policies = [_check.policy("policies", x, shape, A) for x in saved["policies"]]
+        asked = list(zip(saved["decisions"], saved["episodes"], strict=True))
+        for end in (*saved["openings"][1:], len(asked)):
+            self._replay(policies, asked[len(self._decisions) : end])
+        self._model.top[:] = _check.vector("top", saved["top"])
+        _check.within("top", self._model.top, 0.0, self._size.H)
+        self._overlapped = bool(saved["overlapped"])
+        one_by_one = len(self._decisions) - self._settled <= 1 or self.active == 1
+        same = all(saved[key] == value for key, value in self.state().items())
+        if not same or not (one_by_one or self._overlapped):
+            raise StateError("state", "contradicts itself: decisions, episodes and counts differ")
+
+    def _replay(self, policies: list[I8], asked: list[Any]) -> None:
+        """Take in what was asked for in one phase, and its episodes."""
+        listed = self._active.listed
+        active = None if listed is None else {policy.tobytes() for policy in listed}
+        for (number, state), states in asked:
+            policy = policies[_check.whole("decisions", number, least=0)]
+            s1 = _check.initial_state("decisions", state, self._support)
+            seen = None
+            if states is not None:
+                seen = _check.visited("episodes", states, policy.shape, s1)
+            known = active is None or policy.tobytes() in active
+            if not known or policy[~self._points].any():
+                raise StateError("state", "contradicts itself: an inactive policy is played")
+            self._decisions.append((self._number(policy), s1))
+            self._episodes.append(seen)
+        self._settle()
+
+
+def _read_only(values: I8) -> I8:
+    view = values.view()
+    view.flags.writeable = False
+    return view
