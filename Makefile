@@ -25,6 +25,7 @@ bench: $(READY)
 	$(BIN)/python -m pytest bench --benchmark-only
 	$(BIN)/python bench/ratios.py
 	$(BIN)/python bench/linear.py
+	$(BIN)/python bench/mdps.py
 	$(BIN)/python bench/arm_sets.py
 
 sabotage: $(READY)

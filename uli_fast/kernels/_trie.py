@@ -4,16 +4,21 @@ The values of stage h on depend on the actions from stage h on alone, and a set 
 has far fewer such suffixes than policies. Q[(s, a), j] is the value of action a in state s
 when suffix j follows. At the first stage only the action in s1 matters: a row is an action
 there with the actions of the second stage, its columns are the suffixes from the third stage
-on. Rows whose upper bound cannot win are passed over.
+on. Of many rows, those whose upper bound is too low are passed over.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from uli_fast._typing import F64, I8, I64
-from uli_fast.kernels._jit import lean_kernel, step
+from uli_fast.kernels._jit import step
 from uli_fast.kernels._mdp import Model, copied, evaluate
+
+# Rows shorter than this are looked at faster than they are bounded, unless they are many.
+FEW = 300
 
 
 class Trie(NamedTuple):
@@ -23,7 +28,7 @@ class Trie(NamedTuple):
     level: I64  # (H + 1,) where the suffixes from stage h on begin, h = 2 .. H - 1
     origin: I64  # (S, suffixes) where Q, flat, has the value of a suffix in each state
     row_of: I64  # (S + 1,) where the rows of each initial state begin
-    row: I64  # (rows, 2) action in s1, smallest policy
+    first: I64  # (rows,) action in s1
     part: I64  # (rows, S) the rows of Q that the actions of the second stage take
     absent: F64  # (rows, columns) 0, or -inf where the set has no such policy
     policy: I64  # (rows, columns) the smallest policy
@@ -32,46 +37,38 @@ class Trie(NamedTuple):
     V: F64  # (S, widest level)
     each: I64  # (S,) 0, 1, ...
     top: F64  # (S A,) the largest entry of each row of Q
+    bound: F64  # (rows,)
     x: F64  # (widest level,)
     y: F64  # (S,)
     z: F64  # (S,)
 
 
-@lean_kernel
+@step
 def combine(out: F64, V: F64, rows: I64, p: F64, c: float, limit: float, n: int) -> None:
     """Set out to min(sum over k of p[k] V[rows[k]] + c, limit), the sum in the order of k.
 
-    Terms are taken in pairs, and the last pair with the rest: fewer passes over ``out``.
+    Small MDPs take one pass over ``out``, others one for every two states.
     """
     S = p.shape[0]
-    k = S % 2
-    q, v = p[0] if k == 1 else 0.0, V[rows[0]]
-    for j in range(n):
-        out[j] = q * v[j]
-    while k < S - 2:
-        q, r, v, w = p[k], p[k + 1], V[rows[k]], V[rows[k + 1]]
+    if S == 2:
+        p0, p1, v0, v1 = p[0], p[1], V[rows[0]], V[rows[1]]
         for j in range(n):
-            out[j] = (out[j] + q * v[j]) + r * w[j]
-        k += 2
-    if k < S:
-        q, r, v, w = p[k], p[k + 1], V[rows[k]], V[rows[k + 1]]
+            out[j] = min((p0 * v0[j] + p1 * v1[j]) + c, limit)
+    elif S == 3:
+        p0, p1, p2, v0, v1, v2 = p[0], p[1], p[2], V[rows[0]], V[rows[1]], V[rows[2]]
         for j in range(n):
-            out[j] = min(((out[j] + q * v[j]) + r * w[j]) + c, limit)
+            out[j] = min(((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + c, limit)
     else:
+        q, v = p[0], V[rows[0]]
         for j in range(n):
-            out[j] = min(out[j] + c, limit)
-
-
-@lean_kernel
-def largest(x: F64, n: int) -> float:
-    """Return the largest of n values; four running maxima do not wait for each other."""
-    a = b = c = d = x[0]
-    for j in range(0, n - 3, 4):
-        a, b = max(a, x[j]), max(b, x[j + 1])
-        c, d = max(c, x[j + 2]), max(d, x[j + 3])
-    for j in range(n - n % 4, n):
-        a = max(a, x[j])
-    return float(max(max(a, b), max(c, d)))
+            out[j] = q * v[j]
+        for k in range(1, S - 1, 2):
+            q, r, v, w = p[k], p[k + 1], V[rows[k]], V[rows[k + 1]]
+            for j in range(n):
+                out[j] = (out[j] + q * v[j]) + r * w[j]
+        q, v = p[S - 1] if S % 2 == 0 else 0.0, V[rows[S - 1]]
+        for j in range(n):
+            out[j] = min((out[j] + q * v[j]) + c, limit)
 
 
 @step
@@ -97,25 +94,49 @@ def second_stage(trie: Trie, model: Model) -> tuple[int, int]:
     return now, n
 
 
-@lean_kernel
-def best_row(trie: Trie, model: Model, s1: int, best: float) -> tuple[float, int]:
-    """Return the largest value at s1 and its smallest policy; some policy attains ``best``."""
-    H = model.c.shape[0]
-    now, n = second_stage(trie, model)
+@step
+def largest(q: F64, n: int) -> float:
+    """Return the largest of n values; four running maxima do not wait for each other."""
+    a = b = c = d = q[0]
+    for j in range(0, n - 3, 4):
+        a, b = max(a, q[j]), max(b, q[j + 1])
+        c, d = max(c, q[j + 2]), max(d, q[j + 3])
+    for j in range(n - n % 4, n):
+        a = max(a, q[j])
+    return float(max(max(a, b), max(c, d)))
+
+
+@step
+def bound_rows(trie: Trie, model: Model, s1: int, now: int, n: int) -> None:
+    """Fill in upper bounds on the rows of s1, where they are many enough for that to pay."""
+    begin, end = trie.row_of[s1], trie.row_of[s1 + 1]
+    if n < FEW and end - begin <= 4 * trie.top.shape[0]:
+        for g in range(begin, end):
+            trie.bound[g] = np.inf
+        return
     for i in range(trie.top.shape[0]):
         trie.top[i] = largest(trie.Q[now, i], n)
+    for g in range(begin, end):
+        a = trie.first[g]
+        value = 0.0
+        for k in range(trie.part.shape[1]):
+            value += model.P[0, s1, a, k] * trie.top[trie.part[g, k]]
+        trie.bound[g] = min(value + model.c[0, s1, a], float(model.c.shape[0]))
+
+
+@step
+def best_row(trie: Trie, model: Model, s1: int, best: float) -> tuple[float, int]:
+    """Return the largest value at s1 and its smallest policy; some policy attains ``best``."""
+    limit, x = float(model.c.shape[0]), trie.x
+    now, n = second_stage(trie, model)
+    bound_rows(trie, model, s1, now, n)
     winner = -1
     for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
-        a, smallest = trie.row[g, 0], trie.row[g, 1]
-        p, c, x = model.P[0, s1, a], model.c[0, s1, a], trie.x
-        bound = 0.0
-        for k in range(p.shape[0]):
-            bound += p[k] * trie.top[trie.part[g, k]]
-        bound = min(bound + c, float(H))
-        if bound < best or (bound == best and 0 <= winner < smallest):
+        if trie.bound[g] < best:
             continue
-        combine(x, trie.Q[now], trie.part[g], p, c, float(H), n)
-        hits = 0
+        a = trie.first[g]
+        combine(x, trie.Q[now], trie.part[g], model.P[0, s1, a], model.c[0, s1, a], limit, n)
+        hits = 0  # rarely any: a count keeps the loop free of branches
         for j in range(n):
             x[j] += trie.absent[g, j]
             hits += x[j] >= best
@@ -133,9 +154,9 @@ def choose_by_trie(trie: Trie, model: Model, s1: int, pi: I8) -> None:
     best, winner = -1.0, -1
     if model.c.shape[0] == 1:
         for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
-            value = min(0.0 + model.c[0, s1, trie.row[g, 0]], 1.0)
-            if value > best or (value == best and trie.row[g, 1] < winner):
-                best, winner = value, trie.row[g, 1]
+            value = min(0.0 + model.c[0, s1, trie.first[g]], 1.0)
+            if value > best or (value == best and trie.policy[g, 0] < winner):
+                best, winner = value, trie.policy[g, 0]
     else:
         if trie.last[s1] >= 0:  # the previous winner is rarely far from the best
             evaluate(trie.policies[trie.last[s1]], model.P, model.c, trie.y, trie.z)

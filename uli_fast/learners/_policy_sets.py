@@ -126,13 +126,13 @@ def trie(policies: I8, n_actions: int) -> Trie:
     ]
     level = np.zeros(H + 1, np.int64)
     level[3:] = np.cumsum(sizes)[: max(H - 2, 0)]
-    row_of, row, second, policy = rows_of(policies, suffix)
+    row_of, first_action, second, policy = rows_of(policies, suffix)
     return Trie(
         policies=policies,
         level=level,
         origin=np.concatenate([np.zeros((S, 0), np.int64), *origins], axis=1),
         row_of=row_of,
-        row=row,
+        first=first_action,
         part=each * n_actions + second,
         absent=np.where(policy < n, 0.0, -np.inf),
         policy=policy,
@@ -141,6 +141,7 @@ def trie(policies: I8, n_actions: int) -> Trie:
         V=np.zeros((S, wide)),
         each=each,
         top=np.zeros(S * n_actions),
+        bound=np.zeros(len(policy)),
         x=np.zeros(wide),
         y=np.zeros(S),
         z=np.zeros(S),
@@ -148,25 +149,25 @@ def trie(policies: I8, n_actions: int) -> Trie:
 
 
 def rows_of(policies: I8, suffix: I64) -> tuple[I64, I64, I8, I64]:
-    """Return where each state's rows begin, the rows, their second-stage actions, and policies.
+    """Return where each state's rows begin, their first and second actions, and policies.
 
     Among equals the first policy counts, which has the smallest index.
     """
     n, H, S = policies.shape
     second = policies[:, 1] if H > 1 else np.zeros_like(policies[:, 0])
-    row_of, rows, seconds, found = [0], [], [], []
+    row_of, firsts, seconds, found = [0], [], [], []
     for s in range(S):
         head = np.concatenate([policies[:, 0, s : s + 1], second], axis=1)
         first, row = distinct(head, np.zeros(n, np.int64))
         smallest = np.full((first.size, int(suffix.max()) + 1), n)
         np.minimum.at(smallest, (row, suffix), np.arange(n))
-        rows.append(np.stack([head[first, 0].astype(np.int64), first], axis=1))
+        firsts.append(head[first, 0].astype(np.int64))
         seconds.append(head[first, 1:])
         found.append(smallest)
         row_of.append(row_of[-1] + first.size)
     return (
         np.array(row_of),
-        np.concatenate(rows),
+        np.concatenate(firsts),
         np.concatenate(seconds),
         np.concatenate(found),
     )
