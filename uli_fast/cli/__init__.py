@@ -1,0 +1,33 @@
+"""The ``uli`` command: one file per subcommand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from uli_fast import __version__
+from uli_fast.cli.datasets import datasets
+from uli_fast.cli.demo import demo
+from uli_fast.cli.doctor import doctor
+from uli_fast.errors import UliError
+
+
+class _Commands(click.Group):
+    """Shows the package's own errors as messages, without a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UliError as problem:
+            raise click.ClickException(str(problem)) from problem
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="uli")
+def main() -> None:
+    """Bandit learners that never go back to a bad choice."""
+
+
+for command in (datasets, demo, doctor):
+    main.add_command(command)

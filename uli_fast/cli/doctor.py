@@ -1,0 +1,74 @@
+"""``uli doctor``: versions, compiled kernels, and what can be expected of this machine."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.option("--warm", is_flag=True, help="Compile all kernels now.")
+def doctor(warm: bool) -> None:
+    """Show versions and where compiled kernels are kept."""
+    import time
+
+    from uli_fast.kernels._jit import CACHE_FOLDER
+    from uli_fast.runs import versions
+
+    for name, version in versions().items():
+        click.echo(f"{name:10} {version}")
+    click.echo(f"{'cache':10} {CACHE_FOLDER or 'none: every process compiles anew'}")
+    if warm:
+        begun = time.perf_counter()
+        warm_up()
+        click.echo(f"all kernels ready in {time.perf_counter() - begun:.1f} s")
+
+
+def warm_up() -> None:
+    """Run every learner once on every kind of reward law, so that all kernels are compiled."""
+    import uli_fast as uli
+
+    problems = (uli.BernoulliBandit([0.5, 0.4]), uli.GaussianBandit([0.5, 0.4], sigma=0.5))
+    learners = (uli.SuccessiveElimination(), uli.PhasedElimination(), uli.UCB(), uli.LilUCB())
+    for learner in learners:
+        for problem in problems:
+            for engine in ("skip", "rounds"):
+                uli.simulate(learner, problem, 100, seed=0, engine=engine)
+        player = learner.start(2)
+        for _ in range(3):
+            player.tell(player.ask().id, 0.5)
+    framework = uli.EliminationFramework(lambda n, total, active, t: active, lambda delta, t: 1.0)
+    for problem in problems:
+        uli.simulate(framework, problem, 10, seed=0)
+    _warm_up_adversarial()
+    _warm_up_policies()
+
+
+def _warm_up_policies() -> None:
+    import uli_fast as uli
+
+    mdp = uli.mdps.random_dense(2, 2, 3, seed=0)
+    for method in ("auto", "plain", "trie", "search"):
+        learner = uli.PolicyElimination(0.1, (1e-4, 1.0), method)
+        uli.simulate(learner, mdp, 2000, seed=0)
+    for rival in (uli.UCBVI(), uli.UBEV()):
+        uli.simulate(rival, mdp, 100, seed=0)
+    player = uli.PolicyElimination().start(mdp.rewards)
+    player.ask(state=0)
+
+
+def _warm_up_adversarial() -> None:
+    import numpy as np
+
+    import uli_fast as uli
+
+    arms = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    flat = uli.BernoulliBandit([0.5, 0.4, 0.3])
+    for horizon, replications in ((10**3, 1), (10**6, 1), (10**6, 3)):
+        uli.simulate(uli.Exp3P(), flat, horizon, replications, seed=0)
+    uli.simulate(uli.Exp3P(), uli.BetaBandit([1.0, 2.0], [1.0, 1.0]), 1000, seed=0)
+    for base in (uli.Exp3P(), uli.GeometricHedge(), uli.Scrible()):
+        for noise in ("bernoulli", "gaussian"):
+            problem = uli.LinearBandit([0.5, 0.2], arms, noise=noise)
+            uli.simulate(base, problem, 1000, seed=0)
+        player = base.start(arms, seed=0, horizon=1000)
+        player.tell(player.ask().id, 0.5)
