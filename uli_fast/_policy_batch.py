@@ -15,12 +15,10 @@ from uli_fast.errors import SaturationWarning
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._policies import PolicyLearner, PolicyRun
 from uli_fast.problems.tabular_mdp import TabularMDP
-from uli_fast.runs import Runs
+from uli_fast.runs import LARGEST_POLICIES, Runs
 
 # Episodes of the first chunk.
 FIRST_BUDGET = 1 << 8
-# The policies played are kept up to this size.
-LARGEST_POLICIES = 256 * 2**20
 
 
 class PolicyBatch:

@@ -43,6 +43,14 @@ class StateError(ArgumentError):
     """A saved player state cannot be restored."""
 
 
+class ConfigError(ArgumentError):
+    """A study file is wrong; ``argument`` is the key at fault."""
+
+
+class ResultsError(UliError):
+    """Results cannot be written, or not where they should go; what was there is intact."""
+
+
 class RunsFileError(UliError):
     """A folder does not hold complete, unaltered results."""
 

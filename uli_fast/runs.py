@@ -8,7 +8,8 @@ import math
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -26,6 +27,28 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SCHEMA = 1
+# The policies played are kept up to this size.
+LARGEST_POLICIES = 256 * 2**20
+# Arrays with one row per replication; gaps too, where they are those of the policies played.
+PER_REPLICATION = (
+    "plays",
+    "final_plays",
+    "last_play",
+    "eliminated_at",
+    "recorded_regret",
+    "event_held",
+    "ratios",
+    "block_phase",
+    "block_first",
+    "block_last",
+    "block_gaps",
+    "block_arms",
+    "phase_work",
+    "policies",
+    "visits",
+    "phase_rounds",
+    "phase_facts",
+)
 
 
 @dataclass(eq=False)
@@ -69,6 +92,7 @@ class Runs:
     phase_facts: F64 | None = None  # (M, phases, 3) active policies, largest error, saturation
     delta: float = math.nan  # of the learner
     tv_bound: float = 0.0  # distance of the joint law of the runs from the exact one
+    tv_spent: F64 | None = None  # (M,) of it, where it is positive
     elapsed: float = 0.0  # seconds
 
     @property
@@ -190,6 +214,60 @@ class Runs:
             f"replications={self.replications}, engine={self.engine!r})"
         )
 
+    def _rows(self) -> tuple[str, ...]:
+        """Return the names of the arrays with one row per replication."""
+        own_gaps = self.gaps is not None and self.gaps.ndim == 2
+        return (*PER_REPLICATION, "gaps") if own_gaps else PER_REPLICATION
+
+    @classmethod
+    def joined(cls, parts: Sequence[Runs]) -> Runs:
+        """Return runs of the same learner on the same problem as one, in the given order."""
+        first = parts[0]
+        values = {f.name: getattr(first, f.name) for f in fields(cls)}
+        for name in first._rows():
+            arrays = [getattr(part, name) for part in parts]
+            whole = all(array is not None for array in arrays)
+            values[name] = _stacked(arrays) if whole else None
+        size = 0 if values["policies"] is None else values["policies"].size
+        if size > LARGEST_POLICIES:
+            values["policies"] = None
+        spent = [part.tv_spent for part in parts]
+        if any(array is not None for array in spent):
+            zeros = (np.zeros(part.replications) for part in parts)
+            pairs = zip(spent, zeros, strict=True)
+            values["tv_spent"] = np.concatenate([z if x is None else x for x, z in pairs])
+            values["tv_bound"] = float(values["tv_spent"].sum())
+        values["elapsed"] = math.fsum(part.elapsed for part in parts)
+        return cls(**values)
+
+    def first(self, replications: int) -> Runs:
+        """Return the first replications alone."""
+        if replications >= self.replications:
+            return self
+        rows = {
+            name: getattr(self, name)[:replications]
+            for name in self._rows()
+            if getattr(self, name) is not None
+        }
+        if self.tv_spent is not None:
+            spent = self.tv_spent[:replications]
+            rows |= {"tv_spent": spent, "tv_bound": float(spent.sum())}
+        return replace(self, **rows)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of everything but the time that it took."""
+        total = hashlib.sha256()
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name == "phase_work" and value is not None:
+                value = value[:, :, :2]  # not its seconds
+            if isinstance(value, np.ndarray):
+                total.update(f"{f.name} {value.dtype} {value.shape}".encode())
+                total.update(np.ascontiguousarray(value).tobytes())
+            elif f.name != "elapsed":
+                total.update(f"{f.name} {value!r}".encode())
+        return total.hexdigest()
+
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write manifest.json and .npy files into a new folder, all or nothing."""
         target = Path(folder)
@@ -227,9 +305,7 @@ class Runs:
                 plain[f.name] = value
         content = plain | {"arrays": arrays}
         text = json.dumps(content | {"sha256": _digest_of(content)}, indent=1)
-        with (folder / "manifest.json").open("w", encoding="utf-8") as file:
-            file.write(text)
-            _flush(file)
+        write_text(folder / "manifest.json", text)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Runs:
@@ -254,6 +330,30 @@ class Runs:
             return cls(**values)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
             raise RunsFileError(f"{source} does not hold complete results: {problem}") from problem
+
+
+def _stacked(arrays: Sequence[Any]) -> Any:
+    """Return arrays below each other, the shorter ones filled up with zeros."""
+    shape = tuple(max(sizes) for sizes in zip(*(a.shape[1:] for a in arrays), strict=True))
+    result = np.zeros((sum(len(a) for a in arrays), *shape), arrays[0].dtype)
+    at = 0
+    for array in arrays:
+        result[(slice(at, at + len(array)), *map(slice, array.shape[1:]))] = array
+        at += len(array)
+    return result
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a small file whole or not at all, and make sure that it is on the disk."""
+    part = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            file.write(text)
+            _flush(file)
+        part.replace(path)
+        _flush_folder(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _flush(file: IO[Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -65,7 +66,9 @@ def simulate(
     n_jobs: int = 1,
     progress: bool | Callable[[float], None] | None = None,
     *,
+    checkpoint: str | os.PathLike[str] | None = None,
     keep_plays: bool | None = None,
+    first_replication: int = 0,
 ) -> Runs:
     """Play a learner against a problem and return what happened.
 
@@ -90,35 +93,40 @@ def simulate(
     progress
         None shows a bar on an interactive terminal after a second, True always,
         False never; a function receives the fraction done.
+    checkpoint
+        A folder in which finished replications are kept every few seconds: the same call
+        again goes on from there, and one with more replications adds to them.
     keep_plays
         Whether to keep the counts at the recorded rounds; None keeps them up to
         256 MB.
+    first_replication
+        The number of the first replication, to add to earlier runs with the same seed.
     """
-    _check_pair(learner, problem)
+    if checkpoint is not None:
+        from uli_fast.experiments.checkpoints import simulate_kept
+
+        asked = (learner, problem, horizon, replications, seed, engine, rounds)
+        return simulate_kept(checkpoint, asked, n_jobs, progress, keep_plays, first_replication)
     T = _check.horizon("horizon", horizon)
     M = _check.whole("replications", replications)
     entropy = _check.seed("seed", seed)
     recorded = _check.recorded_rounds("rounds", rounds, T)
+    offset = _check.whole("first_replication", first_replication, least=0)
     threads = min(_check.jobs("n_jobs", n_jobs), M)
+    chosen = check_pair(learner, problem, T, engine)
     if isinstance(learner, SetLearner | PolicyLearner):
-        learner.check(problem, T)
-        chosen = _check.engine(engine, learner.engines_for(problem), _why_not(learner, problem))
         kind: Any = SetBatch if isinstance(learner, SetLearner) else PolicyBatch
         alone = kind(learner, problem, T, chosen, M, recorded)
-        return _simulate_alone(alone, entropy, threads, progress)
+        return _simulate_alone(alone, (entropy, offset), threads, progress)
     assert isinstance(problem, ArmBandit)
-    problem.check_horizon(T)
-    learner.check(problem, T)
-    chosen = _check.engine(engine, learner.engines_for(problem), _why_not(learner, problem))
     guarantee = learner.guarantee_if_any(problem)
 
-    size = 8 * M * recorded.size * problem.n_arms
-    keep = size <= LARGEST_PLAYS if keep_plays is None else bool(keep_plays)
+    keep = keeps_plays(problem, rounds, T, M) if keep_plays is None else bool(keep_plays)
     batch = _Batch(
         learner,
         problem,
         T,
-        entropy,
+        (entropy, offset),
         chosen,
         recorded,
         _Outcome.empty(M, recorded.size, problem.n_arms, keep),
@@ -155,12 +163,13 @@ def simulate(
         **(block_arrays(out.logs, problem) if out.logs[0].blocks else {}),
         delta=learner.delta,
         tv_bound=float(out.tv.sum()),
+        tv_spent=out.tv if out.tv.any() else None,
         elapsed=time.perf_counter() - started,
     )
 
 
-def _check_pair(learner: Any, problem: Any) -> None:
-    """Refuse what cannot be played, and what cannot be played on."""
+def check_pair(learner: Any, problem: Any, horizon: int, engine: str) -> str:
+    """Refuse what cannot be played, and what cannot be played on; return the engine."""
     for kind, played_on, what in (
         (SetLearner, LinearBandit, "a LinearBandit"),
         (PolicyLearner, TabularMDP, "a TabularMDP"),
@@ -169,26 +178,38 @@ def _check_pair(learner: Any, problem: Any) -> None:
         if isinstance(learner, kind):
             if not isinstance(problem, played_on):
                 raise ArgumentError("problem", f"is not {what}: {problem!r}")
-            return
-    raise ArgumentError("learner", f"is not a learner: {learner!r}")
+            break
+    else:
+        raise ArgumentError("learner", f"is not a learner: {learner!r}")
+    if isinstance(problem, ArmBandit):
+        problem.check_horizon(horizon)
+    player: Any = learner  # of a kind that plays this problem
+    player.check(problem, horizon)
+    return _check.engine(engine, player.engines_for(problem), _why_not(player, problem))
+
+
+def keeps_plays(problem: Any, rounds: Any, horizon: int, replications: int) -> bool:
+    """Return whether counts at the recorded rounds are kept unless asked for."""
+    recorded = _check.recorded_rounds("rounds", rounds, horizon).size
+    return 8 * replications * recorded * getattr(problem, "n_arms", 0) <= LARGEST_PLAYS
 
 
 def _simulate_alone(
     batch: SetBatch | PolicyBatch,
-    seed: int,
+    seed: tuple[int, int],
     threads: int,
     progress: bool | Callable[[float], None] | None,
 ) -> Runs:
-    """Play replications one by one, on threads."""
+    """Play replications one by one, on threads; seed comes with the first one's number."""
     guarantee = batch.learner.guarantee_if_any(batch.problem)
     began = time.perf_counter()
     with follow(progress, batch.M) as bar:
 
         def play(r: int, stop: threading.Event) -> None:
-            batch.play(r, generator(seed, r), stop, bar)
+            batch.play(r, generator(seed[0], seed[1] + r), stop, bar)
 
         share(list(range(batch.M)), threads, play)
-    return batch.runs(seed, guarantee, began)
+    return batch.runs(seed[0], guarantee, began)
 
 
 def share(
@@ -260,7 +281,7 @@ class _Batch:
     learner: ArmLearner
     problem: ArmBandit
     T: int
-    seed: int
+    seed: tuple[int, int]  # and the number of the first replication
     engine: str
     rounds: I64
     out: _Outcome
@@ -283,10 +304,11 @@ class _Batch:
         return [range(r, min(r + size, M)) for r in range(0, M, size)]
 
     def _begin(self, group: range, records: list[Record]) -> list[ArmRun]:
+        seed, offset = self.seed
         if self.learner.lanes_for(self.problem) == 1:
-            law = self.problem.law(generator(self.seed, group[0]), self.engine)
+            law = self.problem.law(generator(seed, offset + group[0]), self.engine)
             return [self.learner.begin(self.problem, law, records[0], self.engine, self.T)]
-        words = np.stack([generator_words(self.seed, r) for r in group])
+        words = np.stack([generator_words(seed, offset + r) for r in group])
         return self.learner.begin_lanes(self.problem, words, records, self.T)
 
     def _play_group(self, group: range, budget: int, stop: threading.Event, bar: Progress) -> int:

@@ -10,6 +10,7 @@ from scipy.stats import ks_2samp
 import uli_fast as uli
 from tests.coupling import assert_same_runs, counts_at
 from tests.naive import exp3p as naive
+from uli_fast import _progress
 from uli_fast.kernels import exp3p as kernel
 from uli_fast.learners._arms import empty_state
 from uli_fast.learners._lanes import LaneTeam
@@ -103,7 +104,7 @@ def test_a_path_does_not_depend_on_chunks_or_recorded_rounds(monkeypatch):
     assert (one.last_play == other.last_play).all()
     module = sys.modules["uli_fast.simulate"]
     monkeypatch.setattr(module, "FIRST_BUDGET", 1000)
-    monkeypatch.setattr(module, "SHORT_CHUNK", 0.0)
+    monkeypatch.setattr(_progress, "SHORT_CHUNK", 0.0)
     assert_same_runs(one, uli.simulate(uli.Exp3P(), problem, LONG, 5, seed=4))
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import uli_fast as uli
 from tests.coupling import assert_same_runs
+from uli_fast import _progress
 
 LEARNERS = [
     uli.SuccessiveElimination(0.1),
@@ -68,8 +69,8 @@ class TestSamePath:
 
     def test_chunks(self, learner, problem, engine, monkeypatch):
         whole = self.run(learner, problem, engine, replications=1)
-        monkeypatch.setattr(uli_simulate(), "SHORT_CHUNK", -1.0)
-        monkeypatch.setattr(uli_simulate(), "LONG_CHUNK", -1.0)  # every chunk halves the budget
+        monkeypatch.setattr(_progress, "SHORT_CHUNK", -1.0)
+        monkeypatch.setattr(_progress, "LONG_CHUNK", -1.0)  # every chunk halves the budget
         monkeypatch.setattr(uli_simulate(), "FIRST_BUDGET", 1 << 9)
         assert_same_runs(whole, self.run(learner, problem, engine, replications=1, horizon=self.T))
 

@@ -10,6 +10,8 @@ from uli_fast import __version__
 from uli_fast.cli.datasets import datasets
 from uli_fast.cli.demo import demo
 from uli_fast.cli.doctor import doctor
+from uli_fast.cli.report import report
+from uli_fast.cli.run import run
 from uli_fast.errors import UliError
 
 
@@ -29,5 +31,5 @@ def main() -> None:
     """Bandit learners that never go back to a bad choice."""
 
 
-for command in (datasets, demo, doctor):
+for command in (datasets, demo, doctor, report, run):
     main.add_command(command)

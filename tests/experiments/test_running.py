@@ -1,0 +1,359 @@
+"""Studies: resumed, grown, spread and killed, they give the same bytes."""
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import uli_fast as uli
+from uli_fast import experiments
+from uli_fast.cli import main
+from uli_fast.errors import ArgumentError, ResultsError, RunsFileError
+from uli_fast.experiments.store import Store, locked
+
+STUDY = """
+horizon = 20_000
+replications = 12
+seed = 5
+
+[problems.two]
+type = "BernoulliBandit"
+means = [0.5, 0.4]
+
+[problems.noisy]
+type = "GaussianBandit"
+means = [0.5, 0.3]
+sigma = 0.5
+
+[learners.SE]
+type = "SuccessiveElimination"
+sweep = { delta = [0.1, 0.05] }
+
+[learners.UCB]
+type = "UCB"
+
+[learners.Exp3P]
+type = "Exp3P"
+on = ["two"]
+"""
+MDP = """
+horizon = 3_000
+replications = 5
+
+[problems.river]
+type = "mdps.river_swim"
+n_states = 2
+horizon = 2
+
+[problems.ball]
+type = "LinearBandit"
+theta = [0.6, 0.3]
+arm_set = { type = "Ball", d = 2 }
+
+[learners.UBEV]
+type = "UBEV"
+on = ["river"]
+
+[learners.UCBVI]
+type = "UCBVI"
+on = ["river"]
+
+[learners.Spanner]
+type = "SpannerElimination"
+on = ["ball"]
+"""
+
+
+def study(text=STUDY):
+    return experiments.StudyFile.parse(text)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return experiments.run(study(), tmp_path_factory.mktemp("whole") / "results")
+
+
+def test_results_are_those_of_simulate(whole):
+    assert whole.complete and set(whole.comparisons) == {"two", "noisy"}
+    runs = whole.comparisons["two"]["SE (delta=0.05)"]
+    alone = uli.simulate(
+        uli.SuccessiveElimination(0.05), uli.BernoulliBandit([0.5, 0.4]), 20_000, 12, seed=5
+    )
+    assert runs.digest() == alone.digest()
+    noisy = whole.comparisons["noisy"]["UCB"]
+    alone = uli.simulate(uli.UCB(), uli.GaussianBandit([0.5, 0.3], 0.5), 20_000, 12, seed=5)
+    assert noisy.digest() == alone.digest() and noisy.tv_bound > 0.0
+
+
+@pytest.mark.parametrize("text", [STUDY, MDP], ids=["bandits", "others"])
+@pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
+def test_parts_threads_and_growing_change_no_byte(text, tmp_path):
+    once = experiments.run(study(text), tmp_path / "once", keep_every=1e9).digest()
+    small = experiments.run(study(text), tmp_path / "small", keep_every=1e-6, jobs=2)
+    assert small.digest() == once
+    experiments.run(study(text), tmp_path / "grown", replications=2)
+    experiments.run(study(text), tmp_path / "grown", replications=3, resume=True)
+    parts = sorted((tmp_path / "grown").rglob("part-*"))
+    grown = experiments.run(study(text), tmp_path / "grown", resume=True, jobs=2)
+    assert grown.digest() == once
+    assert all(part.exists() for part in parts)  # only what was missing was run
+    fewer = experiments.run(study(text), tmp_path / "grown", replications=2, resume=True)
+    assert fewer.replications == 2
+    assert all(r.replications == 2 for c in fewer.comparisons.values() for r in c.runs.values())
+
+
+def test_processes_give_the_same_bytes(whole, tmp_path):
+    spread = experiments.run(study(), tmp_path / "loky", jobs=2, backend="loky")
+    assert spread.digest() == whole.digest()
+
+
+def test_a_dask_cluster_gives_the_same_bytes(whole, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    from joblib import parallel_config
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+        parallel_config("dask"),
+    ):
+        spread = experiments.run(study(), tmp_path / "dask", jobs=2)
+    assert spread.digest() == whole.digest()
+
+
+def test_a_cell_that_is_added_leaves_the_others_alone(whole, tmp_path):
+    short = STUDY.split("[learners.Exp3P]")[0]
+    experiments.run(study(short), tmp_path / "r")
+    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "r").rglob("*.npy")}
+    results = experiments.run(study(), tmp_path / "r", resume=True)
+    assert results.digest() == whole.digest()
+    assert all(path.stat().st_mtime_ns == t for path, t in before.items())
+
+
+def test_results_are_not_overwritten(tmp_path):
+    experiments.run(study(), tmp_path / "r", replications=1)
+    with pytest.raises(ResultsError, match="holds results already"):
+        experiments.run(study(), tmp_path / "r")
+
+
+def test_another_process_is_kept_out(tmp_path):
+    with locked(tmp_path / "r"), pytest.raises(ResultsError, match="another process"):
+        experiments.run(study(), tmp_path / "r")
+
+
+def test_other_versions_are_not_mixed(tmp_path, monkeypatch):
+    experiments.run(study(), tmp_path / "r", replications=1)
+    about = next((tmp_path / "r").rglob("about.json"))
+    changed = json.loads(about.read_text())
+    changed["versions"]["numba"] = "0.1"
+    about.write_text(json.dumps(changed))
+    with pytest.raises(ResultsError, match=r"numba was 0\.1"):
+        experiments.run(study(), tmp_path / "r", resume=True)
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "gone", "manifest", "cells"])
+def test_damaged_results_are_typed_errors(damage, tmp_path):
+    experiments.run(study(), tmp_path / "r", replications=2)
+    arrays = sorted((tmp_path / "r").rglob("last_play.npy"))
+    if damage == "cut":
+        arrays[0].write_bytes(arrays[0].read_bytes()[:-9])
+    elif damage == "flip":
+        data = bytearray(arrays[0].read_bytes())
+        data[-1] ^= 1
+        arrays[0].write_bytes(bytes(data))
+    elif damage == "gone":
+        arrays[0].unlink()
+    elif damage == "manifest":
+        (tmp_path / "r/manifest.json").write_text("{")
+    else:
+        manifest = json.loads((tmp_path / "r/manifest.json").read_text())
+        manifest["cells"][0]["id"] = "../../etc"
+        (tmp_path / "r/manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(RunsFileError):
+        experiments.Results.load(tmp_path / "r")
+
+
+def test_a_folder_without_results_says_so(tmp_path):
+    with pytest.raises(RunsFileError, match="does not hold"):
+        experiments.Results.load(tmp_path)
+
+
+def test_a_full_disk_is_a_typed_error_and_leaves_results_intact(tmp_path):
+    experiments.run(study(), tmp_path / "r", replications=2)
+    code = (
+        "import resource, signal, sys; from uli_fast import experiments\n"
+        "file = experiments.StudyFile.parse(sys.argv[2])\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))\n"
+        "try: experiments.run(file, sys.argv[1], resume=True)\n"
+        "except Exception as problem: print(type(problem).__name__, problem)\n"
+    )
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "r"), STUDY],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert done.stdout.startswith("ResultsError"), done.stderr
+    assert "intact" in done.stdout
+    results = experiments.Results.load(tmp_path / "r")
+    assert results.replications == 2 and results.complete
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 300
+
+
+def test_a_read_only_folder_is_a_typed_error(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ResultsError, match=r"Not a directory|File exists"):
+        experiments.run(study(), tmp_path / "file" / "r")
+
+
+# Killed.
+
+LONG = """
+horizon = 3_000_000
+replications = 60
+engine = "rounds"
+
+[problems.tie]
+type = "BernoulliBandit"
+means = [0.5, 0.5]
+
+[learners.UCB]
+type = "UCB"
+
+[learners.SE]
+type = "SuccessiveElimination"
+"""
+
+
+def killed_again_and_again(folder, kills, seed):
+    """Run a study, killing it at random moments; return how often that happened."""
+    (folder / "study.toml").write_text(LONG)
+    command = [sys.executable, "-c", "from uli_fast.cli import main; main()", "run"]
+    command += [str(folder / "study.toml"), "--out", str(folder / "r"), "--resume"]
+    command += ["--keep-every", "0.02", "--jobs", "2"]
+    rng, killed = random.Random(seed), 0
+    while True:
+        before = len(list(folder.rglob("part-*")))
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        # Not before something was written: fixed delays may never let it get anywhere.
+        while child.poll() is None and len(list(folder.rglob("part-*"))) <= before:
+            time.sleep(0.005)
+        if killed < kills:
+            time.sleep(rng.uniform(0.0, 0.2))
+            child.send_signal(signal.SIGKILL)
+        error = child.communicate()[1].decode()
+        if child.returncode == 0:
+            return killed
+        assert child.returncode == -signal.SIGKILL, error
+        killed += 1
+
+
+def check_kills(tmp_path, kills, seed=1):
+    expected = experiments.run(study(LONG), tmp_path / "whole", jobs=2).digest()
+    happened = killed_again_and_again(tmp_path, kills, seed)
+    assert happened >= 0.8 * kills
+    assert experiments.Results.load(tmp_path / "r").digest() == expected
+    assert not list((tmp_path / "r").rglob(".part-*"))
+
+
+def test_twenty_kills_change_no_byte(tmp_path):
+    check_kills(tmp_path, 20)
+
+
+@pytest.mark.slow
+def test_a_hundred_kills_change_no_byte(tmp_path):
+    for seed in range(5):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        check_kills(folder, 20, seed + 2)
+
+
+# The command.
+
+
+def test_the_command_checks_runs_resumes_and_exports(tmp_path):
+    (tmp_path / "s.toml").write_text(STUDY)
+    invoke = lambda *words: CliRunner().invoke(main, ["run", str(tmp_path / "s.toml"), *words])  # noqa: E731
+    assert "7 cells" in invoke("--check").output
+    first = invoke("--replications", "2", "--parquet")
+    assert first.exit_code == 0, first.output
+    import pandas as pd
+
+    frame = pd.read_parquet(tmp_path / "s-results/runs.parquet")
+    assert len(frame) == 7 * 2 and {"problem", "learner", "regret"} <= set(frame.columns)
+    again = invoke()
+    assert again.exit_code == 1 and "resume" in again.output
+    assert invoke("--resume", "--replications", "3").exit_code == 0
+    assert invoke("--address", "tcp://127.0.0.1:1").exit_code == 2
+    (tmp_path / "s.toml").write_text(STUDY.replace("means", "meens", 1))
+    wrong = invoke()
+    assert wrong.exit_code == 1 and "problems.two.meens" in wrong.output
+
+
+# simulate(checkpoint=...)
+
+
+def test_simulate_goes_on_from_its_checkpoint(tmp_path):
+    learner, problem = uli.SuccessiveElimination(0.1), uli.BernoulliBandit([0.5, 0.4])
+    plain = uli.simulate(learner, problem, 5000, 9, seed=3)
+    part = uli.simulate(learner, problem, 5000, 4, seed=3, checkpoint=tmp_path / "c")
+    assert part.digest() == plain.first(4).digest()
+    kept = sorted((tmp_path / "c").glob("part-*"))
+    again = uli.simulate(learner, problem, 5000, 9, seed=3, checkpoint=tmp_path / "c")
+    assert again.digest() == plain.digest()
+    assert all(path.exists() for path in kept)
+    for change in ({"seed": 4}, {"horizon": 5001}, {"engine": "rounds"}):
+        call = {"horizon": 5000, "seed": 3} | change
+        with pytest.raises(ResultsError, match=next(iter(change))):
+            uli.simulate(learner, problem, replications=9, checkpoint=tmp_path / "c", **call)
+    other = uli.BernoulliBandit([0.5, 0.41])
+    with pytest.raises(ResultsError, match="problem"):
+        uli.simulate(learner, other, 5000, 9, seed=3, checkpoint=tmp_path / "c")
+    with pytest.raises(ArgumentError, match="seed"):
+        uli.simulate(learner, problem, 5000, 9, checkpoint=tmp_path / "d")
+
+
+def test_a_checkpoint_tells_problems_apart_by_what_is_in_them(tmp_path):
+    a, b = uli.mdps.random_dense(2, 2, 2, seed=1), uli.mdps.random_dense(2, 2, 2, seed=2)
+    uli.simulate(uli.UBEV(), a, 200, 2, seed=1, checkpoint=tmp_path / "c")
+    assert a.optimal_value  # a value that is remembered changes nothing
+    again = uli.simulate(uli.UBEV(), a, 200, 3, seed=1, checkpoint=tmp_path / "c")
+    assert again.digest() == uli.simulate(uli.UBEV(), a, 200, 3, seed=1).digest()
+    with pytest.raises(ResultsError, match="problem"):
+        uli.simulate(uli.UBEV(), b, 200, 2, seed=1, checkpoint=tmp_path / "c")
+
+
+def test_replications_can_be_added_by_number():
+    learner, problem = uli.LilUCB(0.1), uli.BernoulliBandit([0.5, 0.4, 0.3])
+    whole = uli.simulate(learner, problem, 3000, 8, seed=2)
+    parts = [
+        uli.simulate(learner, problem, 3000, n, seed=2, first_replication=at)
+        for at, n in ((0, 3), (3, 5))
+    ]
+    assert uli.Runs.joined(parts).digest() == whole.digest()
+    lanes = uli.simulate(uli.Exp3P(), problem, 3000, 40, seed=2)
+    rest = uli.simulate(uli.Exp3P(), problem, 3000, 13, seed=2, first_replication=27)
+    assert (lanes.last_play[27:] == rest.last_play).all()
+
+
+def test_parts_that_overlap_are_refused(tmp_path):
+    store = Store.writing(tmp_path, {})
+    runs = uli.simulate(uli.UCB(), uli.BernoulliBandit([0.5, 0.4]), 100, 3, seed=1)
+    store.add(0, runs)
+    assert store.missing(5) == [(3, 2)]
+    store.add(2, runs)
+    with pytest.raises(ResultsError, match="overlaps"):
+        store.missing(5)
+    assert np.array_equal(uli.Runs.load(tmp_path / "part-0-3").last_play, runs.last_play)

@@ -1,0 +1,131 @@
+"""Study files: what they may say, and errors that point at the key."""
+
+import numpy as np
+import pytest
+
+import uli_fast as uli
+from uli_fast.errors import ConfigError
+from uli_fast.experiments import StudyFile
+from uli_fast.experiments.build import learner_of, problem_of
+
+GOOD = """
+title = "Trials"
+horizon = 1_000
+replications = 3
+seed = 7
+
+[problems.isis2]
+dataset = "isis2"
+
+[problems.two]
+type = "BernoulliBandit"
+sweep = { means = [[0.5, 0.4], [0.5, 0.45]] }
+
+[learners.SE]
+type = "SuccessiveElimination"
+sweep = { delta = [0.05, 0.01], R = [0.5, 1.0] }
+
+[learners.UCB]
+type = "UCB"
+on = ["two"]
+"""
+
+
+def test_cells_are_problems_by_learners():
+    study = StudyFile.parse(GOOD)
+    assert (study.title, study.replications) == ("Trials", 3)
+    names = [(cell.learner, cell.problem) for cell in study.cells]
+    assert len(names) == 4 * 3 + 2 and len(set(names)) == len(names)
+    assert ("SE (delta=0.01, R=1.0)", "two (means 2)") in names
+    assert ("UCB", "isis2") not in names
+    assert len({cell.id for cell in study.cells}) == len(names)
+
+
+def test_a_cell_s_id_depends_on_everything_but_the_number_of_replications():
+    ids = {cell.id for cell in StudyFile.parse(GOOD).cells}
+    more = GOOD.replace("replications = 3", "replications = 9")
+    assert {cell.id for cell in StudyFile.parse(more).cells} == ids
+    for old, new in (("seed = 7", "seed = 8"), ("1_000", "1_001"), ("0.4]", "0.41]")):
+        assert not {cell.id for cell in StudyFile.parse(GOOD.replace(old, new)).cells} >= ids
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("horizon", "horizont", "horizont"),
+        ("horizon = 1_000", "", "horizon"),
+        ("horizon = 1_000", "horizon = 0", "horizon"),
+        ("horizon = 1_000", "horizon = 'long'", "horizon"),
+        ("horizon = 1_000", "horizon = 10_000_000_000_000_000_000", "horizon"),
+        ("replications = 3", "replications = 0", "replications"),
+        ("seed = 7", "seed = -1", "seed"),
+        ("seed = 7", "engine = 'warp'", "engine"),
+        ("seed = 7", "rounds = [2000]", "rounds"),
+        ('dataset = "isis2"', 'dataset = "isis3"', "problems.isis2.dataset"),
+        ('dataset = "isis2"', 'dataset = "isis2"\nmeans = [1]', "problems.isis2.means"),
+        ('"BernoulliBandit"', '"BernouliBandit"', "problems.two.type"),
+        ('type = "BernoulliBandit"', "", "problems.two.type"),
+        ("[0.5, 0.4]", "[0.5, 1.4]", "problems.two.means"),
+        ("sweep = { means", "sweep = { meens", "problems.two.meens"),
+        ('"SuccessiveElimination"', '"Successive"', "learners.SE.type"),
+        ('"SuccessiveElimination"', '"EliminationFramework"', "learners.SE.type"),
+        ("delta = [0.05, 0.01]", "delta = [0.05, 2]", "learners.SE.delta"),
+        ("delta = [0.05, 0.01]", "delta = 0.05", "learners.SE.sweep.delta"),
+        ("delta = [0.05, 0.01]", "delta = []", "learners.SE.sweep.delta"),
+        ('type = "UCB"', 'type = "UCB"\ndetla = 0.1', "learners.UCB.detla"),
+        ('on = ["two"]', 'on = ["three"]', "learners.UCB.on"),
+        ('on = ["two"]', 'on = "two"', "learners.UCB.on"),
+        ('type = "UCB"', 'type = "UCBVI"', "learners.UCB"),
+        ("[learners.UCB]", "[learners.UCB", "file"),
+        ("[problems.isis2]", "[problem.isis2]", "problem"),
+    ],
+)
+def test_errors_point_at_the_key(old, new, key):
+    assert old in GOOD
+    with pytest.raises(ConfigError) as refused:
+        StudyFile.parse(GOOD.replace(old, new, 1))
+    assert refused.value.argument == key
+
+
+def test_a_typing_error_gets_a_hint():
+    with pytest.raises(ConfigError, match="did you mean 'delta'"):
+        StudyFile.parse(GOOD.replace('type = "UCB"', 'type = "UCB"\ndetla = 0.1'))
+
+
+def test_missing_and_garbled_files(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read"):
+        StudyFile.read(tmp_path / "none.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        StudyFile.read(tmp_path / "bytes.toml")
+
+
+def test_every_kind_of_problem_and_learner_can_be_written_down():
+    meta = learner_of("x", {"type": "MetaElimination", "base": {"type": "Exp3P", "constant": 200}})
+    assert meta == uli.MetaElimination(uli.Exp3P(constant=200))
+    policy = learner_of("x", {"type": "PolicyElimination", "schedule": [0.1, 1.0]})
+    assert policy == uli.PolicyElimination(schedule=(0.1, 1.0))
+    ball = problem_of(
+        "x", {"type": "LinearBandit", "theta": [1.0, 0.0], "arm_set": {"type": "Ball", "d": 2}}
+    )
+    assert ball.optimal_value == pytest.approx(1.0)
+    finite = problem_of(
+        "x", {"type": "LinearBandit", "theta": [1.0], "arms": [[1.0], [0.5]], "noise": "bernoulli"}
+    )
+    assert finite.n_arms == 2
+    river = problem_of("x", {"type": "mdps.river_swim", "n_states": 3, "restricted": True})
+    assert river.n_policies == uli.mdps.river_swim(3).restricted().n_policies
+    mdp = problem_of(
+        "x", {"type": "TabularMDP", "transitions": [[[1.0]]], "rewards": [[0.5]], "horizon": 2}
+    )
+    assert mdp.optimal_value == 1.0
+    assert np.allclose(
+        problem_of("x", {"dataset": "recovery"}).means, 1 - np.array([482 / 2104, 1110 / 4321])
+    )
+    with pytest.raises(ConfigError) as refused:
+        learner_of(
+            "learners.m", {"type": "MetaElimination", "base": {"type": "Exp3P", "constant": 0}}
+        )
+    assert refused.value.argument == "learners.m.base.constant"
+    with pytest.raises(ConfigError, match="tabular"):
+        problem_of("x", {"type": "BernoulliBandit", "means": [0.5], "restricted": True})

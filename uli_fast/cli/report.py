@@ -1,0 +1,21 @@
+"""``uli report DIR``: the results of a study as one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="The page; by default in FOLDER.")
+def report(folder: Path, out: Path | None) -> None:
+    """Write the results in FOLDER as one HTML page that needs nothing else."""
+    from uli_fast.experiments import Results
+    from uli_fast.report.page import write_report
+
+    results = Results.load(folder)
+    page = out or folder / "report.html"
+    write_report(results.comparisons, page, results.title, results.provenance)
+    click.echo(f"report: {page}")

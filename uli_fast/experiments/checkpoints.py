@@ -1,0 +1,117 @@
+"""``simulate(checkpoint=...)``: finished replications are kept, and only the others are run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._progress import follow
+from uli_fast.errors import ArgumentError
+from uli_fast.experiments.store import Store, locked
+from uli_fast.runs import Runs
+
+# Seconds of work that a part should hold.
+PART_SECONDS = 5.0
+
+
+def simulate_kept(
+    folder: str | os.PathLike[str],
+    batch: tuple[Any, ...],
+    n_jobs: int,
+    progress: bool | Callable[[float], None] | None,
+    keep_plays: bool | None,
+    first: int,
+) -> Runs:
+    """Play a batch, (learner, problem, horizon, replications, seed, engine, rounds)."""
+    from uli_fast.simulate import check_pair, keeps_plays, simulate
+
+    learner, problem, horizon, replications, seed, engine, rounds = batch
+    T, M = _check.horizon("horizon", horizon), _check.whole("replications", replications)
+    if seed is None or first != 0:
+        name = "seed" if seed is None else "first_replication"
+        raise ArgumentError(name, "with a checkpoint there must be a seed, and the first is 0")
+    check_pair(learner, problem, T, engine)
+    listed = None if rounds is None else _check.recorded_rounds("rounds", rounds, T).tolist()
+    keep = keeps_plays(problem, listed, T, M) if keep_plays is None else bool(keep_plays)
+    identity = {
+        "learner": repr(learner) if is_plain(learner) else fingerprint(learner),
+        "problem": f"{problem!r} {fingerprint(problem)}",
+        "horizon": T,
+        "seed": _check.seed("seed", seed),
+        "engine": engine,
+        "rounds": listed,
+    }
+    with locked(Path(folder)), follow(progress, 1) as bar:
+        store = Store.writing(Path(folder), identity)
+        size = learner.lanes_for(problem) if hasattr(learner, "lanes_for") else 1
+        missing = store.missing(M)
+        while missing:
+            at, n = missing[0]
+            n = min(n, size)
+            begun = time.perf_counter()
+            part = simulate(
+                learner,
+                problem,
+                T,
+                n,
+                seed,
+                engine,
+                listed,
+                n_jobs,
+                progress=False,
+                keep_plays=keep,
+                first_replication=at,
+            )
+            store.add(at, part)
+            if time.perf_counter() - begun < PART_SECONDS / 2.0:
+                size *= 2
+            missing = store.missing(M)
+            bar.report(0, min(0.999, 1.0 - sum(count for _, count in missing) / M))
+        return store.load(M)
+
+
+def is_plain(learner: Any) -> bool:
+    """Return whether a learner's repr says everything: no functions, no objects of one's own."""
+    return is_dataclass(learner) and all(
+        isinstance(getattr(learner, f.name), int | float | str | tuple | None)
+        for f in fields(learner)
+    )
+
+
+def fingerprint(value: Any) -> str:
+    """Return a hash of what an object is made of, the same in every process."""
+    digest = hashlib.sha256()
+    _feed(digest, value, 0)
+    return digest.hexdigest()[:16]
+
+
+def _feed(digest: Any, value: Any, depth: int) -> None:
+    if depth > 8:
+        raise ArgumentError("checkpoint", f"cannot tell {value!r} from another; use no checkpoint")
+    digest.update(type(value).__name__.encode())
+    if isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _feed(digest, item, depth + 1)
+    elif hasattr(value, "__code__"):
+        digest.update(value.__code__.co_code + repr(value.__code__.co_consts).encode())
+    elif hasattr(value, "py_func"):  # a function that the user compiled
+        _feed(digest, value.py_func, depth + 1)
+    elif hasattr(value, "__dict__"):
+        for name, part in sorted(vars(value).items()):
+            if not isinstance(getattr(type(value), name, None), cached_property):
+                digest.update(name.encode())
+                _feed(digest, part, depth + 1)
+    else:
+        digest.update(repr(value).encode())

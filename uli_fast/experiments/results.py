@@ -1,0 +1,149 @@
+"""The results of a study: a folder with a manifest and the parts of every cell."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uli_fast.compare import Comparison
+from uli_fast.errors import MissingExtraError, RunsFileError
+from uli_fast.experiments.store import Store, read_json, refused
+from uli_fast.experiments.study_file import StudyFile
+from uli_fast.runs import Runs, versions, write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCHEMA = 1
+
+
+def write_manifest(folder: Path, file: StudyFile, replications: int) -> None:
+    """Write what the folder holds: the study file itself, versions, cells."""
+    cells = [
+        {"id": cell.id, "problem": cell.problem, "learner": cell.learner, "spec": dict(cell.spec)}
+        for cell in file.cells
+    ]
+    content = {
+        "schema": SCHEMA,
+        "title": file.title,
+        "replications": replications,
+        "versions": versions(),
+        "study": file.text,
+        "cells": cells,
+    }
+    write_text(folder / "manifest.json", json.dumps(content, indent=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What a folder of results holds."""
+
+    title: str
+    replications: int
+    comparisons: Mapping[str, Comparison]  # by problem
+    provenance: Mapping[str, Any]
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Results:
+        """Read a folder; anything missing, altered or of another kind is a RunsFileError."""
+        source = Path(folder)
+        with refused(source):
+            manifest = _manifest(source)
+        M = manifest["replications"]
+        found: dict[str, dict[str, Runs]] = {}
+        unfinished: dict[str, int] = {}
+        for cell in manifest["cells"]:
+            store = Store(source / "cells" / cell["id"])
+            left = sum(count for _, count in store.missing(M))
+            if left:
+                unfinished[f"{cell['learner']} on {cell['problem']}"] = left
+            if left < M:
+                found.setdefault(cell["problem"], {})[cell["learner"]] = store.load(M)
+        if not found:
+            raise RunsFileError(f"{source} holds no results yet")
+        provenance = {key: manifest[key] for key in ("study", "versions")}
+        if unfinished:
+            provenance["replications still missing"] = unfinished
+        comparisons = {problem: Comparison(runs) for problem, runs in found.items()}
+        return cls(manifest["title"], M, comparisons, provenance)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every replication of every cell is there."""
+        return "replications still missing" not in self.provenance
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all arrays: the same however the study was run."""
+        total = hashlib.sha256()
+        for problem, comparison in sorted(self.comparisons.items()):
+            for learner, runs in sorted(comparison.runs.items()):
+                total.update(f"{problem}/{learner}/{runs.digest()}\n".encode())
+        return total.hexdigest()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row per problem, learner and replication."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError(
+                "to_pandas needs pandas: pip install 'uli-fast[report]'"
+            ) from None
+        frames = []
+        for problem, comparison in self.comparisons.items():
+            for learner, runs in comparison.runs.items():
+                columns = {
+                    "problem": problem,
+                    "learner": learner,
+                    "replication": range(runs.replications),
+                    "regret": runs.final_regret(),
+                    "last_mistake": runs.last_mistake(),
+                    "worst_ratio": runs.worst_ratio,
+                }
+                frames.append(pd.DataFrame(columns))
+        return pd.concat(frames, ignore_index=True)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`to_pandas` as a Parquet file."""
+        frame = self.to_pandas()
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise MissingExtraError(
+                "to_parquet needs pyarrow: pip install 'uli-fast[report]'"
+            ) from None
+        target = Path(path)
+        part = target.with_name(f".{target.name}-{os.getpid()}")
+        with refused(target.parent):
+            try:
+                frame.to_parquet(part, index=False)
+                part.replace(target)
+            finally:
+                part.unlink(missing_ok=True)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / "manifest.json"
+    if not path.exists():
+        raise RunsFileError(f"{folder} does not hold the results of a study (no manifest.json)")
+    manifest = read_json(path)
+    try:
+        if manifest["schema"] != SCHEMA:
+            raise RunsFileError(f"{folder} has schema {manifest['schema']!r}, not {SCHEMA}")
+        if not all(isinstance(cell["id"], str) for cell in manifest["cells"]):
+            raise TypeError
+        if any(Path(cell["id"]).name != cell["id"] for cell in manifest["cells"]):
+            raise RunsFileError(f"{path} names folders outside of it")
+        _ = (
+            manifest["title"],
+            manifest["study"],
+            manifest["versions"],
+            int(manifest["replications"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise RunsFileError(f"{path} is not the manifest of a study") from None
+    return dict(manifest)

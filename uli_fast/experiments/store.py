@@ -1,0 +1,144 @@
+"""Parts of a batch of replications on disk: written whole or not at all, joined when read.
+
+A part is a folder of Runs under the number of its first replication. What a replication is
+depends on its number alone, so that parts of any size make the same whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from uli_fast.errors import ResultsError, RunsFileError
+from uli_fast.runs import Runs, versions, write_text
+
+PART = re.compile(r"part-(\d+)-(\d+)")
+
+
+class Store:
+    """The parts of one batch; ``identity`` is what all of them must have in common."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def writing(cls, folder: Path, identity: Mapping[str, Any]) -> Store:
+        """Create the folder, or check that it holds parts of the same."""
+        store = cls(folder)
+        store._open({"identity": dict(identity), "versions": versions()})
+        return store
+
+    def _open(self, about_now: dict[str, Any]) -> None:
+        with refused(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for left in self.folder.glob(".part-*"):  # of a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
+            about = self.folder / "about.json"
+            if not about.exists():
+                write_text(about, json.dumps(about_now, indent=1, sort_keys=True))
+                return
+            there = read_json(about)
+        here = json.loads(json.dumps(about_now))
+        if there != here:
+            difference = " and ".join(_differences(there, here))
+            raise ResultsError(f"{self.folder} holds other results: {difference}; use a new folder")
+
+    def parts(self) -> list[tuple[int, int, Path]]:
+        """Return first replication, number and folder of every part, in order."""
+        found = []
+        for path in self.folder.iterdir() if self.folder.is_dir() else ():
+            name = PART.fullmatch(path.name)
+            if name:
+                found.append((int(name[1]), int(name[2]), path))
+        found.sort()
+        for (a, n, path), (b, _, _) in itertools.pairwise(found):
+            if a + n > b:
+                raise ResultsError(f"{path} overlaps the next part; remove one of them")
+        return found
+
+    def missing(self, replications: int) -> list[tuple[int, int]]:
+        """Return first replication and number of what is still to be run."""
+        gaps, at = [], 0
+        for first, count, _ in self.parts():
+            if first > at:
+                gaps.append((at, min(first, replications) - at))
+            at = first + count
+        if at < replications:
+            gaps.append((at, replications - at))
+        return [(first, count) for first, count in gaps if count > 0]
+
+    def add(self, first: int, runs: Runs) -> None:
+        """Write a part."""
+        runs.elapsed = 0.0  # a result is the same whenever it is computed
+        with refused(self.folder):
+            runs.save(self.folder / f"part-{first}-{runs.replications}")
+
+    def load(self, replications: int | None = None) -> Runs:
+        """Return all parts as one, in the order of replications, or the first of them."""
+        parts = self.parts()
+        if not parts:
+            raise RunsFileError(f"{self.folder} holds no results yet")
+        joined = Runs.joined([Runs.load(path) for _, _, path in parts])
+        return joined if replications is None else joined.first(replications)
+
+
+@contextlib.contextmanager
+def refused(folder: Path) -> Iterator[None]:
+    """Turn what a disk refuses into a typed error."""
+    try:
+        yield
+    except OSError as problem:
+        said = problem.strerror or problem
+        raise ResultsError(f"{folder}: {said}; what was there is intact") from problem
+
+
+def read_json(path: Path) -> Any:
+    """Read a small JSON file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError) as problem:
+        raise RunsFileError(f"{path} is damaged: {problem}") from None
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a folder of results."""
+    with refused(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            _lock(handle)
+        except OSError:
+            raise ResultsError(f"{folder} is being written to by another process") from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> None:
+    """Take a lock that ends with the process."""
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _differences(there: Any, here: Mapping[str, Any]) -> Iterator[str]:
+    """Say where two descriptions differ."""
+    for key in ("identity", "versions"):
+        a, b = (there.get(key) if isinstance(there, dict) else None) or {}, here[key]
+        for name in sorted({*a, *b}):
+            if a.get(name) != b.get(name):
+                yield f"{name} was {str(a.get(name))[:100]}, is {str(b.get(name))[:100]}"

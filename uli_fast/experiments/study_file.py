@@ -1,0 +1,180 @@
+"""Study files: which learners play which problems, for how long and how often.
+
+title = "Two trials"
+horizon = 1_000_000_000
+replications = 200
+seed = 1
+
+[problems.isis2]
+dataset = "isis2"
+
+[problems.close]
+type = "BernoulliBandit"
+means = [0.5, 0.45]
+
+[learners.SE]
+type = "SuccessiveElimination"
+sweep = { delta = [0.05, 0.01] }    # a learner for each value
+
+[learners.UCB]
+type = "UCB"
+on = ["close"]                      # by default, all problems
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from uli_fast import _check
+from uli_fast.errors import ArgumentError, ConfigError
+from uli_fast.experiments.build import learner_of, problem_of, swept
+
+
+class Tables(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a study file may hold."""
+
+    horizon: int | float
+    problems: dict[str, dict[str, Any]]
+    learners: dict[str, dict[str, Any]]
+    title: str = ""
+    replications: int = 1
+    seed: int = 1
+    engine: str = "auto"
+    rounds: list[int] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A learner on a problem; everything that decides its runs but their number."""
+
+    problem: str
+    learner: str
+    spec: Mapping[str, Any]  # plain: problem, learner, horizon, seed, engine, rounds
+
+    @property
+    def id(self) -> str:
+        """A name for a folder: readable, and different if anything in the spec is."""
+        text = json.dumps(self.spec, sort_keys=True)
+        words = re.sub(r"[^A-Za-z0-9.=]+", "-", f"{self.problem}--{self.learner}").strip("-")
+        return f"{words[:60]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """A checked study file."""
+
+    text: str
+    title: str
+    replications: int
+    cells: tuple[Cell, ...]
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> StudyFile:
+        """Read and check a file; a ConfigError names the key that is wrong."""
+        source = Path(path)
+        try:
+            text = source.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            raise ConfigError("file", f"{source} cannot be read: {problem}") from None
+        return cls.parse(text, source.stem)
+
+    @classmethod
+    def parse(cls, text: str, name: str = "study") -> StudyFile:
+        """Check the text of a study file."""
+        try:
+            tables = msgspec.convert(tomllib.loads(text), Tables)
+        except tomllib.TOMLDecodeError as problem:
+            raise ConfigError("file", f"is not TOML: {problem}") from None
+        except msgspec.ValidationError as problem:
+            raise ConfigError(*_where(str(problem))) from None
+        M: int = _named("replications", _check.whole, tables.replications)
+        return cls(text, tables.title or name, M, _cells(tables))
+
+
+def _where(message: str) -> tuple[str, str]:
+    """Split what msgspec says into a key and the rest."""
+    found = re.search(r"`\$\.([^`]*)`", message)
+    if found:
+        return found[1], message.split(" - at ")[0].lower()
+    field = re.search(r"field `([^`]*)`", message)
+    if field and "unknown" in message:
+        known = ", ".join(Tables.__struct_fields__)
+        return field[1], f"is not a key of a study file; it can be {known}"
+    return (field[1] if field else "file"), message.lower()
+
+
+def _named(key: str, check: Any, value: Any, *more: Any) -> Any:
+    try:
+        return check(key, value, *more)
+    except ArgumentError as refused:
+        raise ConfigError(key, str(refused).removeprefix(f"{refused.argument}: ")) from None
+
+
+def _cells(tables: Tables) -> tuple[Cell, ...]:
+    horizon = _named("horizon", _check.horizon, tables.horizon)
+    seed = _named("seed", _check.seed, tables.seed)
+    if tables.rounds is not None:
+        _named("rounds", _check.recorded_rounds, tables.rounds, horizon)
+    if tables.engine not in ("auto", "skip", "rounds"):
+        raise ConfigError("engine", f"must be auto, skip or rounds, got {tables.engine!r}")
+    common = {"horizon": horizon, "seed": seed, "engine": tables.engine, "rounds": tables.rounds}
+    problems = _expanded("problems", tables.problems)
+    learners = _expanded("learners", tables.learners)
+    made = {name: problem_of(key, table) for name, (key, table) in problems.items()}
+    cells = []
+    for name, (key, table) in learners.items():
+        where = _on(key, table, problems)
+        spec = {k: v for k, v in table.items() if k != "on"}
+        learner = learner_of(key, spec)
+        for problem in where:
+            _check_cell(key, learner, problem, made[problem], common)
+            plain = {"problem": problems[problem][1], "learner": spec} | common
+            cells.append(Cell(problem, name, plain))
+    return tuple(cells)
+
+
+def _expanded(key: str, tables: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return each table under its name, with its key; sweeps make several of one."""
+    if not tables:
+        raise ConfigError(key, "must hold at least one table")
+    return {
+        f"{name}{suffix}": (f"{key}.{name}", table)
+        for name, one in tables.items()
+        for suffix, table in swept(f"{key}.{name}", one)
+    }
+
+
+def _on(key: str, table: Mapping[str, Any], problems: Mapping[str, Any]) -> list[str]:
+    """Return the problems that a learner plays: all, or those whose names it lists."""
+    names = table.get("on")
+    if names is None:
+        return list(problems)
+    if not isinstance(names, list) or not names:
+        raise ConfigError(f"{key}.on", "must be a list of names of problems")
+    roots = {name: problems[name][0].removeprefix("problems.") for name in problems}
+    for name in names:
+        if name not in roots.values():
+            known = ", ".join(dict.fromkeys(roots.values()))
+            raise ConfigError(f"{key}.on", f"there is no problem {name!r}; there are {known}")
+    return [name for name in problems if roots[name] in names]
+
+
+def _check_cell(key: str, learner: Any, name: str, problem: Any, common: Any) -> None:
+    """Refuse a learner that cannot play a problem, before anything runs."""
+    from uli_fast.simulate import check_pair
+
+    try:
+        check_pair(learner, problem, common["horizon"], common["engine"])
+    except ArgumentError as refused:
+        message = f"cannot play {name}: {refused}; name others in {key}.on"
+        raise ConfigError(key, message) from None
