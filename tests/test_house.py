@@ -112,7 +112,7 @@ def test_datasets_have_sources():
     assert "isis2" in uli.datasets.names()
     for name in uli.datasets.names():
         facts, problem = uli.datasets.info(name), uli.datasets.load(name)
-        assert facts["source"] and facts["licence"]
+        assert facts["source"] and facts["licence"] and facts["certainty"]
         assert problem.n_arms == len(facts["events"]) == len(facts["patients"])
     best = uli.datasets.load("isis2")
     assert best.names[int(best.means.argmax())] == "both"
@@ -120,7 +120,9 @@ def test_datasets_have_sources():
 
 
 @pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
-@pytest.mark.parametrize("page", ["README.md", "docs/arm_sets.md", "docs/bases.md", "docs/mdps.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/arm_sets.md", "docs/bases.md", "docs/mdps.md", "docs/studies.md"]
+)
 def test_examples_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text(encoding="utf-8")

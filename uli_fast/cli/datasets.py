@@ -9,13 +9,19 @@ import click
 def datasets() -> None:
     """List the real instances that come with the package."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.padding import Padding
+    from rich.text import Text
 
     import uli_fast as uli
 
-    table = Table("name", "arms", "means", "source")
+    console = Console(highlight=False)
     for name in uli.datasets.names():
         problem, facts = uli.datasets.load(name), uli.datasets.info(name)
-        means = ", ".join(f"{m:.3f}" for m in problem.means)
-        table.add_row(name, str(problem.n_arms), means, facts["source"])
-    Console().print(table)
+        arms = zip(problem.names, problem.means, strict=True)
+        lines = (
+            ", ".join(f"{arm} {mean:.3f}" for arm, mean in arms),
+            facts["source"],
+            f"licence: {facts['licence']}; certainty: {facts['certainty']}",
+        )
+        console.print(Text.assemble((name, "bold"), f": {facts['title']}"))
+        console.print(Padding(Text("\n".join(lines)), (0, 0, 1, 4)))

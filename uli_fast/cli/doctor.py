@@ -4,23 +4,57 @@ from __future__ import annotations
 
 import click
 
+# What some features need, and which.
+OPTIONAL = {
+    "matplotlib": "figures and reports",
+    "jinja2": "reports",
+    "pandas": "to_pandas",
+    "pyarrow": "Parquet",
+    "gymnasium": "its environments",
+    "distributed": "Dask clusters",
+}
+
 
 @click.command()
 @click.option("--warm", is_flag=True, help="Compile all kernels now.")
 def doctor(warm: bool) -> None:
-    """Show versions and where compiled kernels are kept."""
+    """Show versions, threads, where compiled kernels are kept, and what is missing."""
+    import os
     import time
 
-    from uli_fast.kernels._jit import CACHE_FOLDER
     from uli_fast.runs import versions
 
     for name, version in versions().items():
-        click.echo(f"{name:10} {version}")
-    click.echo(f"{'cache':10} {CACHE_FOLDER or 'none: every process compiles anew'}")
+        click.echo(f"{name:12} {version}")
+    click.echo(f"{'threads':12} {os.cpu_count()} (n_jobs=-1 uses them all)")
+    click.echo(f"{'kernels':12} {_cache()}")
+    for name, needed_for in OPTIONAL.items():
+        click.echo(f"{name:12} {_installed(name) or f'missing: needed for {needed_for}'}")
     if warm:
         begun = time.perf_counter()
         warm_up()
         click.echo(f"all kernels ready in {time.perf_counter() - begun:.1f} s")
+        click.echo(f"{'kernels':12} {_cache()}")
+
+
+def _cache() -> str:
+    """Say where compiled kernels are kept, and how much is there."""
+    from uli_fast.kernels._jit import CACHE_FOLDER
+
+    if CACHE_FOLDER is None:
+        return "not kept: the cache folder cannot be written to, every process compiles anew"
+    files = list(CACHE_FOLDER.rglob("*.nbc"))
+    size = sum(file.stat().st_size for file in files) / 2**20
+    return f"{CACHE_FOLDER}: writable, {len(files)} compiled, {size:.0f} MB"
+
+
+def _installed(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def warm_up() -> None:

@@ -25,7 +25,7 @@ def names() -> tuple[str, ...]:
 
 
 def info(name: str) -> dict[str, Any]:
-    """Return title, source, licence, arms and counts of a dataset."""
+    """Return title, source, licence, certainty, arms and counts of a dataset."""
     _check.one_of("name", name, names())
     return dict(_trials()[name])
 
