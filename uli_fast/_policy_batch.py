@@ -73,7 +73,7 @@ class PolicyBatch:
             event_held=event_held(played),
             policies=self._policies(played, D),
             visits=np.stack([run.visits for run in played]),
-            **phase_arrays(played),
+            **phase_arrays(played, scale),
             delta=self.learner.delta,
             elapsed=time.perf_counter() - began,
         )
@@ -99,8 +99,11 @@ def filled(played: list[PolicyRun], name: str, D: int) -> Any:
     return result
 
 
-def phase_arrays(played: list[PolicyRun]) -> dict[str, Any]:
-    """Return the phases of all replications as the arrays of Runs, filled up with zeros."""
+def phase_arrays(played: list[PolicyRun], scale: float) -> dict[str, Any]:
+    """Return the phases of all replications as the arrays of Runs, filled up with zeros.
+
+    Errors come in reward units.
+    """
     most = max(len(run.notes) for run in played)
     if most == 0:
         return {}
@@ -109,7 +112,7 @@ def phase_arrays(played: list[PolicyRun]) -> dict[str, Any]:
     for r, run in enumerate(played):
         for m, note in enumerate(run.notes):
             rounds[r, m] = note[:2]
-            facts[r, m] = note[2:]
+            facts[r, m] = note.policies, scale * note.error, note.saturated
     return {"phase_rounds": rounds, "phase_facts": facts}
 
 

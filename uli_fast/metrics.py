@@ -173,21 +173,27 @@ def set_phases(
 
 
 class PolicyPhase(NamedTuple):
-    """One phase of one replication on a tabular MDP."""
+    """One phase of one replication on a tabular MDP.
+
+    ``policies`` are the active ones, ``error`` the largest |estimate - value| over them in
+    reward units, ``saturated`` the share of its episodes in whose initial state nothing is
+    known yet. NaN: the phase was cut short, or the policies were never listed (method
+    "search").
+    """
 
     number: int
     first_round: int
     last_round: int
-    policies: float  # active ones
-    error: float  # largest |estimate - value| over the active policies; NaN if cut short
-    saturated: float  # share of its episodes in whose initial state nothing is known yet
+    policies: float
+    error: float
+    saturated: float
 
 
 def policy_phases(rounds: I64, facts: F64) -> list[PolicyPhase]:
     """Return the phases of one replication; rows of zeros are filling."""
     rows = zip(rounds.tolist(), facts.tolist(), strict=True)
     return [
-        PolicyPhase(m, first, last, *rest)
-        for m, ((first, last), rest) in enumerate(rows, start=1)
+        PolicyPhase(m, first, last, int(n) if np.isfinite(n) else n, *rest)
+        for m, ((first, last), (n, *rest)) in enumerate(rows, start=1)
         if last > 0
     ]

@@ -57,6 +57,19 @@ class Runs:
 
     Everything the uniform last-iterate guarantee asks of a run is here, over all
     rounds and not over the recorded ones only.
+
+    Attributes
+    ----------
+    rounds, regret, plays
+        Recorded rounds (P,), regret (M, P) and counts (M, P, K) up to and including them.
+    final_plays, last_play, eliminated_at, gaps
+        Counts at the horizon, last round and round of removal of every arm, (M, K); its
+        gap, (K,). On tabular MDPs the decisions are policies: all but the removal are
+        (M, D), for the D policies that were played, filled up with zeros.
+    policies, visits
+        On tabular MDPs: those policies, (M, D, H, S), and the visits (M, H, S, A).
+    phases, event_held
+        Phase by phase, where the learner has phases; whether all estimates were good enough.
     """
 
     learner: str

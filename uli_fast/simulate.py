@@ -115,6 +115,8 @@ def simulate(
     threads = min(_check.jobs("n_jobs", n_jobs), M)
     chosen = check_pair(learner, problem, T, engine)
     if isinstance(learner, SetLearner | PolicyLearner):
+        if keep_plays:
+            raise ArgumentError("keep_plays", "is for learners on finitely many arms")
         kind: Any = SetBatch if isinstance(learner, SetLearner) else PolicyBatch
         alone = kind(learner, problem, T, chosen, M, recorded)
         return _simulate_alone(alone, (entropy, offset), threads, progress)

@@ -136,6 +136,13 @@ def test_a_billion_policies_are_searched_without_a_list():
     assert len(runs.phases[0]) >= 3
 
 
+def test_more_policies_than_a_float_can_count_are_searched():
+    mdp = uli.mdps.river_swim(6, 250)
+    learner = Shrunk(0.1, method="search", log_iota=0.01, length=400)
+    runs = uli.simulate(learner, mdp, 20, seed=1)
+    assert runs.phases[0][0].policies == math.inf
+
+
 # Phases and estimates.
 
 
@@ -297,6 +304,19 @@ def test_a_settled_phase_is_drawn_at_once_with_the_same_law():
     assert (fast.visits != slow.visits).any()
 
 
+def test_policies_that_differ_only_where_they_never_get_to_are_one():
+    mdp = uli.mdps.combination_lock().restricted()  # two optimal policies, equal on their way
+    learner = Shrunk(0.1, log_iota=0.01, length=200)
+    runs = uli.simulate(learner, mdp, 10**12, seed=1)
+    assert runs.phases[0][-1].policies == 2
+    assert runs.final_plays.sum() == 10**12
+    _, slow = trace_of(learner, mdp, 3000, 1)
+    _, fast = trace_of(learner, mdp, 3000, 1, engine="skip")
+    n = slow.ledger.size[0]
+    assert (slow.ledger.last[:n] == fast.ledger.last[:n]).all()
+    assert (slow.ledger.plays[:n] == fast.ledger.plays[:n]).all()
+
+
 def test_episodes_drawn_at_once_have_the_moments_of_episodes():
     from uli_fast.kernels._mdp import draw_episodes
     from uli_fast.learners._policies import new_model
@@ -371,6 +391,7 @@ def test_gaps_and_regret_come_in_reward_units():
     plain, other = simulate(mdp, 300, seed=1), simulate(scaled, 300, seed=1)
     assert other.regret == pytest.approx(5.0 * plain.regret)
     assert other.gaps == pytest.approx(5.0 * plain.gaps)
+    assert other.phases[0][0].error == pytest.approx(5.0 * plain.phases[0][0].error)
     guarantee = uli.PolicyElimination(0.1).guarantee(scaled)
     assert guarantee.bound(1) == 10.0
 
@@ -493,6 +514,11 @@ def test_frozen_lake_prints_its_policies_and_runs_where_they_fit():
         (lambda: uli.PolicyElimination().guarantee("MDP"), "about"),
         (lambda: uli.simulate(uli.PolicyElimination(), uli.BernoulliBandit([0.5]), 10), "problem"),
         (lambda: uli.simulate(uli.UCB(), uli.mdps.river_swim(), 10), "problem"),
+        (
+            lambda: uli.simulate(uli.UBEV(), uli.mdps.river_swim(), 10, keep_plays=True),
+            "keep_plays",
+        ),
+        (lambda: uli.compare([uli.UBEV(), uli.UCB()], uli.mdps.river_swim(), 10**15), "problem"),
         (
             lambda: uli.simulate(uli.PolicyElimination(), uli.mdps.river_swim(5, 5), 10),
             "problem",

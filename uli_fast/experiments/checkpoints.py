@@ -41,7 +41,8 @@ def simulate_kept(
         raise ArgumentError(name, "with a checkpoint there must be a seed, and the first is 0")
     check_pair(learner, problem, T, engine)
     listed = None if rounds is None else _check.recorded_rounds("rounds", rounds, T).tolist()
-    keep = keeps_plays(problem, listed, T, M) if keep_plays is None else bool(keep_plays)
+    if keep_plays is None and not keeps_plays(problem, listed, T, M):
+        keep_plays = False
     identity = {
         "learner": repr(learner) if is_plain(learner) else fingerprint(learner),
         "problem": f"{problem!r} {fingerprint(problem)}",
@@ -68,7 +69,7 @@ def simulate_kept(
                 listed,
                 n_jobs,
                 progress=False,
-                keep_plays=keep,
+                keep_plays=keep_plays,
                 first_replication=at,
             )
             store.add(at, part)

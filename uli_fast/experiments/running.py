@@ -38,6 +38,7 @@ def play(part: Part) -> tuple[Part, Runs, float]:
 
     spec = part.cell.spec
     problem = problem_of("problem", spec["problem"])
+    kept = keeps_plays(problem, spec["rounds"], spec["horizon"], part.total)
     begun = time.perf_counter()
     runs = simulate(
         learner_of("learner", spec["learner"]),
@@ -48,7 +49,7 @@ def play(part: Part) -> tuple[Part, Runs, float]:
         spec["engine"],
         spec["rounds"],
         progress=False,
-        keep_plays=keeps_plays(problem, spec["rounds"], spec["horizon"], part.total),
+        keep_plays=None if kept else False,
         first_replication=part.first,
     )
     return part, runs, time.perf_counter() - begun

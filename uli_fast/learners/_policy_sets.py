@@ -75,18 +75,23 @@ class PolicySet:
             return induction(self.points, self.n_actions)
         return trie(self.policies, self.n_actions)
 
-    def settled(self, initial: B1) -> I8 | None:
-        """Return the policy that is chosen in every possible initial state, if it is certain.
+    def settled(self, initial: B1, leads: B1) -> I8 | None:
+        """Return the policy that is chosen in every episode of a phase, if that is certain.
 
-        It is where all policies agree but for first actions in states where none begins.
+        It is where all policies agree wherever they can get to from the possible initial
+        states, ``leads`` (H, S, A, S) being the possible transitions: their values are then
+        the same whatever is seen, and the first one is chosen.
         """
         if self.listed is None and self.count > 1:
             return None
-        some: I8 = self.policies[0]
-        same = (self.policies[:, 1:] == some[1:]).all()
-        if same and (self.policies[:, 0, initial] == some[0, initial]).all():
-            return some
-        return None
+        reached = np.broadcast_to(initial, (self.count, initial.size))
+        for h, actions in enumerate(np.moveaxis(self.policies, 1, 0)):
+            if (np.where(reached, actions, -1) != np.where(reached[0], actions[0], -1)).any():
+                return None
+            steps = leads[h, np.arange(initial.size), actions]  # (n, S, S)
+            reached = (steps & reached[:, :, None]).any(axis=1)
+        first: I8 = self.policies[0]
+        return first
 
 
 def induction(points: B1, n_actions: int) -> Induction:

@@ -51,9 +51,10 @@ class SearchedSet:
         """Number of policies: NaN, unknown, once some may be gone."""
         if self.closed:
             return math.nan
-        return float(self.n_actions) ** int(self.points.sum())
+        digits = int(self.points.sum()) * math.log10(self.n_actions)
+        return 10.0**digits if digits < 300.0 else math.inf
 
-    def settled(self, initial: B1) -> I8 | None:
+    def settled(self, initial: B1, leads: B1) -> I8 | None:
         """Return None: it is not known."""
         return None
 

@@ -90,7 +90,7 @@ class PolicyElimination(PolicyLearner):
 
     def check(self, problem: Any, horizon: int) -> None:
         """Refuse more policies than can be listed."""
-        refuse_many("problem", problem.n_policies, self.method, problem)
+        refuse_many("problem", problem.n_policies, self.method, f"{problem!r}")
 
     def begin(
         self,
@@ -144,16 +144,17 @@ class PolicyElimination(PolicyLearner):
         support = _check.state_set("initial_support", initial_support, S)
         points = _check.decision_points("decision_points", decision_points, np.full((H, S), True))
         points[0] &= support
-        refuse_many("rewards", A ** int(points.sum()), self.method, size_of(points, A))
+        count = int(points.sum())
+        refuse_many("rewards", A**count, self.method, f"{A}^{count} policies: that")
         return PolicyPlayer(self, table, support, points, low, high)
 
 
-def refuse_many(name: str, policies: int, method: str, whose: object) -> None:
+def refuse_many(name: str, policies: int, method: str, whose: str) -> None:
     """Refuse more policies than can be listed."""
     if method != "search" and policies > LARGEST_SET:
         raise ArgumentError(
             name,
-            f"{whose!r} has more than the {LARGEST_SET:,} policies that are listed one by one; "
+            f"{whose} is more than the {LARGEST_SET:,} policies that are listed one by one; "
             "fewer stages, states or decision points (TabularMDP.restricted) help, or, "
             "in simulations, method='search' (experimental), which lists none",
         )
@@ -225,7 +226,7 @@ class EliminationRun(PolicyRun):
         open_phase(self.model, self.bonus)
         self.settled: I8 | None = None
         if self.engine == "skip":
-            self.settled = self.active.settled(self.initial)
+            self.settled = self.active.settled(self.initial, self.problem.transitions > 0.0)
         if self.settled is None:
             self.chooser = self.active.chooser(self.learner.method)
 

@@ -57,6 +57,8 @@ class TabularMDP:
         The tables, (H, S, A, S), (H, S, A) and (S,).
     unit_rewards
         The rewards on the learner's scale [0, 1], (H, S, A).
+    decision_points
+        Where choices are left to the learner, (H, S).
     horizon, n_states, n_actions
         H, S and A.
     """
@@ -135,7 +137,7 @@ class TabularMDP:
         return mdp.restricted() if restricted else mdp
 
     def restricted(self) -> Self:
-        """Return the same MDP, with no choice left to the learner where all are equally good.
+        """Return the same MDP, with no choice left to the learner where all do the same.
 
         See ``decision_points``: no value changes, and there are fewer policies.
         """
