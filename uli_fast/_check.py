@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -392,7 +392,7 @@ def stochastic(name: str, value: F64) -> F64:
     least, sums = value.min(axis=-1), value.sum(axis=-1)
     for wrong, problem, got in (
         (least < 0.0, "must not be negative", least),
-        (np.abs(sums - 1.0) > NOT_STOCHASTIC, "must sum to 1", sums),
+        (np.abs(sums - 1.0) > NOT_STOCHASTIC, "must sum to 1 within 1e-9", sums),
     ):
         if wrong.any():
             row = tuple(int(i) for i in np.argwhere(wrong)[0])
@@ -543,3 +543,14 @@ def followed(name: str, value: Any, policy: I8, states: Sequence[int]) -> None:
             raise ArgumentError(
                 name, f"must be the policy's, {policy[h, s]} at stage {h} in state {s}, got {a}"
             )
+
+
+def sections(name: str, value: Any) -> None:
+    """Refuse anything but a mapping from names to comparisons, each with some Runs."""
+    if not isinstance(value, Mapping) or not value:
+        raise ArgumentError(name, "must map the names of problems to comparisons")
+    for key, section in value.items():
+        if not isinstance(key, str) or not isinstance(getattr(section, "runs", None), Mapping):
+            raise ArgumentError(name, f"must map names to comparisons, got {key!r}: {section!r}")
+        if not section.runs:
+            raise ArgumentError(name, f"{key}: must hold some Runs")

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from uli_fast import _check
 from uli_fast.errors import ArgumentError
 from uli_fast.runs import Runs
-from uli_fast.simulate import Learner, Problem, simulate
+from uli_fast.simulate import Learner, Problem, check_pair, simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,6 +39,15 @@ class Comparison:
 
         return figure_of(what, list(self.runs.values()), path, list(self.runs))
 
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+        """Write one self-contained HTML page: verdict, tables, figures, data, caveats."""
+        from uli_fast.report.page import write_report
+        from uli_fast.runs import versions
+
+        problem = next(iter(self.runs.values())).problem.split("(")[0]
+        heading = f"Learners on {problem}" if title is None else title
+        write_report({problem: self}, path, heading, {"versions": versions()})
+
 
 def compare(
     learners: Iterable[Learner] | Mapping[str, Learner],
@@ -61,6 +71,8 @@ def compare(
         As for :func:`uli_fast.simulate`; every learner gets the same seed.
     """
     named = _named(learners)
+    for learner in named.values():  # before the first of them is run
+        check_pair(learner, problem, _check.horizon("horizon", horizon), engine)
     results: dict[str, Runs] = {}
     for name, learner in named.items():
         results[name] = simulate(

@@ -83,6 +83,10 @@ class NoGuaranteeError(UliError):
     """No uniform last-iterate guarantee is proved for this case."""
 
 
+class ReportError(UliError):
+    """A report cannot be written; one that was there already is intact."""
+
+
 class MissingExtraError(UliError, ImportError):
     """An optional package is needed; the message says how to install it."""
 

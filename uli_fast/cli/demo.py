@@ -61,12 +61,13 @@ def demo(horizon: int, replications: int, seed: int, delta: float, out: Path) ->
         style="yellow",
     )
     console.print(_verdict(result))
-    figure = out / "gap.png"
+    figure, page = out / "gap.png", out / "report.html"
     try:
         result.plot(figure)
-        console.print(f"figure: {figure}")
+        result.report(page, title="ISIS-2: elimination against optimism")
+        console.print(f"figure: {figure}\npage: {page}", markup=False)
     except uli.errors.MissingExtraError as problem:
-        console.print(f"no figure: {problem}", markup=False)
+        console.print(f"no figure, no page: {problem}", markup=False)
 
 
 def _settling(problem: ArmBandit, delta: float) -> int:

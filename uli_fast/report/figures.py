@@ -1,23 +1,35 @@
-"""Figures made from Runs."""
+"""Figures made from Runs: the gap still to come, under F, and the regret."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64
+from uli_fast._typing import F64, I64
 from uli_fast.errors import MissingExtraError
+from uli_fast.report.canvas import (
+    POINTS,
+    Line,
+    band,
+    lines_of,
+    log_ticks,
+    over_rounds,
+    thinned,
+    widths,
+)
+from uli_fast.report.checks import positive_gaps
 from uli_fast.report.tables import reference, short_name
 from uli_fast.runs import Runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLOURS = ("#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Dots of a learner, and entries of an array that are looked at together.
+_DOTS, _AT_ONCE = 1000, 10**7
 
 
 def figure_of(
@@ -35,77 +47,107 @@ def figure_of(
 
     figure = Figure(figsize=(9.0, 5.5), layout="constrained")
     axes: Any = figure.subplots()
-    _DRAWINGS[what](axes, runs, names or [short_name(x) for x in runs])
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(1, max(runs[0].horizon, 2))
-    axes.set_xlabel("round t")
-    axes.set_title(f"{runs[0].problem}; replications: {runs[0].replications}", fontsize=10)
-    axes.grid(True, which="major", alpha=0.3)
-    axes.legend(loc="lower left" if what == "gap" else "upper left", fontsize=8)
+    _DRAWINGS[what](axes, lines_of(runs, names or [short_name(x) for x in runs]))
+    title = f"{runs[0].problem}; replications: {runs[0].replications}"
+    axes.set_title(title, fontsize=10, parse_math=False)
+    legend = axes.legend(loc="lower left" if what == "gap" else "upper left", fontsize=8)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure
 
 
-def draw_gaps(axes: Any, runs: Sequence[Runs], names: Sequence[str]) -> None:
+def draw_gaps(axes: Any, lines: Sequence[Line]) -> None:
     """Draw the largest gap still to come after each round, under F_ULI.
 
     The lines are the median (solid) and the largest (thin) over runs of
     sup over s >= t of gap_s: a learner keeps the guarantee where it stays below
     the dashed F. Dots mark the last play of each worse arm: the relapses.
     """
+    runs = [line.runs for line in lines]
     floor = _floor(runs)
-    for i, (r, name) in enumerate(zip(runs, names, strict=True)):
-        # later lines are thinner, so that none hides another
-        _draw_gap(axes, r, name, _COLOURS[i % len(_COLOURS)], max(4.0 - i, 1.0), floor)
+    for line, width in zip(lines, widths(len(lines)), strict=True):
+        _draw_gap(axes, line, width, floor)
     against = reference(runs)
     if against is not None and any(r.baseline for r in runs):
         name = f"(dots above {against.formula}'s F: relapses that F forbids)"
         axes.plot([], [], " ", label=name)
-    axes.set_ylim(bottom=floor)
+    axes.plot([], [], " ", label="(the bottom line: no worse choice any more)")
+    over_rounds(axes, runs)
+    axes.set_yscale("log")
+    # From where no worse arm is left to where F says nothing yet.
+    axes.set_ylim(floor, 10.0 * max(r._known_gaps().max(initial=floor) for r in runs))
+    log_ticks(axes.yaxis)
     axes.set_ylabel("largest gap at or after round t")
 
 
-def draw_regret(axes: Any, runs: Sequence[Runs], names: Sequence[str]) -> None:
+def draw_regret(axes: Any, lines: Sequence[Line]) -> None:
     """Draw the median of the pseudo-regret over runs, in a band from the least to the most."""
-    for i, (r, name) in enumerate(zip(runs, names, strict=True)):
-        colour, regret = _COLOURS[i % len(_COLOURS)], r.regret
-        axes.plot(r.rounds, np.median(regret, axis=0), color=colour, label=name)
-        low, high = regret.min(axis=0), regret.max(axis=0)
-        axes.fill_between(r.rounds, low, high, color=colour, alpha=0.2, lw=0)
+    for line in lines:
+        at = thinned(line.runs.rounds)
+        rounds, regret = line.runs.rounds[at], line.runs.regret[:, at]
+        axes.plot(rounds, np.median(regret, axis=0), color=line.colour, label=line.name)
+        band(axes, rounds, regret, line.colour)
+    over_rounds(axes, [line.runs for line in lines])
+    axes.set_yscale("log")
+    log_ticks(axes.yaxis)
     axes.set_ylabel("regret up to round t")
 
 
-_DRAWINGS = {"gap": draw_gaps, "regret": draw_regret}
+_DRAWINGS: Mapping[str, Callable[[Any, Sequence[Line]], None]] = {
+    "gap": draw_gaps,
+    "regret": draw_regret,
+}
 
 
 def _floor(runs: Sequence[Runs]) -> float:
-    """Return a gap below every positive one, drawn for "no worse arm any more"."""
-    positive = np.concatenate([r._known_gaps()[r._known_gaps() > 0.0] for r in runs])
-    return float(positive.min()) / 10.0 if positive.size else 1e-3
+    """Return a gap below every positive one and below F, drawn for "no worse arm any more"."""
+    positive = np.concatenate([positive_gaps(r) for r in runs])
+    bounds = [float(r.guarantee.bound(r.horizon)) for r in runs if r.guarantee is not None]
+    lowest = float(positive.min()) / 10.0 if positive.size else 1e-3
+    return min([lowest, *(bound / 2.0 for bound in bounds if bound > 0.0)])
 
 
-def _draw_gap(axes: Any, r: Runs, name: str, colour: str, width: float, floor: float) -> None:
-    gaps = r._known_gaps()
+def _draw_gap(axes: Any, line: Line, width: float, floor: float) -> None:
+    r, colour = line.runs, line.colour
     rounds = _rounds(r)
-    ahead = r.gap_from(rounds)
+    ahead = _ahead(r, rounds)
     shown: F64 = np.where(ahead > 0.0, ahead, floor)
-    axes.step(rounds, np.median(shown, axis=0), where="pre", color=colour, lw=width, label=name)
+    middle = np.median(shown, axis=0)
+    axes.step(rounds, middle, where="pre", color=colour, lw=width, label=line.name)
     axes.step(rounds, shown.max(axis=0), where="pre", color=colour, lw=0.8)
     last, _ = r._decisions()
-    each = np.broadcast_to(gaps, last.shape)
+    each = np.broadcast_to(r._known_gaps(), last.shape)
     bad = (each > 0.0) & (last > 0)
-    axes.plot(last[bad], each[bad], ".", color=colour, ms=4, alpha=0.4)
+    axes.plot(*_distinct(last[bad], each[bad]), ".", color=colour, ms=4, alpha=0.4)
     if r.guarantee is not None:
         bound = r.guarantee.bound(rounds)
-        axes.plot(rounds, bound, "--", color=colour, lw=1.2, label=f"F of {name}")
+        axes.plot(rounds, bound, "--", color=colour, lw=1.2, label=f"F of {line.name}")
 
 
-def _rounds(r: Runs) -> Any:
-    """Return rounds for drawing: log-spaced, with every last play and the round after."""
-    spaced = np.geomspace(1.0, r.horizon, 300).astype(np.int64)
+def _ahead(r: Runs, rounds: I64) -> F64:
+    """Return the largest gap played at or after each of the rounds, a few rounds at a time."""
+    step = max(1, _AT_ONCE // max(1, r._decisions()[0].size))
+    parts = [r.gap_from(rounds[i : i + step]) for i in range(0, rounds.size, step)]
+    return np.concatenate(parts, axis=1)
+
+
+def _distinct(x: I64, y: F64) -> tuple[I64, F64]:
+    """Leave out dots that would lie on others, and some where there are still too many."""
+    if x.size <= _DOTS:
+        return x, y
+    cells = np.stack([np.log10(x), np.log10(y)]).round(2)
+    kept = np.unique(cells, axis=1, return_index=True)[1]
+    kept = kept[:: 1 + kept.size // _DOTS]
+    return x[kept], y[kept]
+
+
+def _rounds(r: Runs) -> I64:
+    """Return rounds for drawing: log-spaced, with last plays of worse arms and the rounds after."""
+    spaced = np.geomspace(1.0, r.horizon, POINTS).astype(np.int64)
     last = r._decisions()[0]
-    last = np.unique(last[np.broadcast_to(r._known_gaps(), last.shape) > 0.0])[:2000]
+    last = np.unique(last[np.broadcast_to(r._known_gaps(), last.shape) > 0.0])
+    last = last[:: 1 + last.size // (2 * POINTS)]
     everything = np.unique(np.concatenate([spaced, last, last + 1]))
     return everything[(everything >= 1) & (everything <= r.horizon)]

@@ -1,0 +1,81 @@
+"""What the figures share: lines with their colours, axes, rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uli_fast._typing import F64, I64
+from uli_fast.report.words import cut, number, power
+from uli_fast.runs import Runs
+
+# Points of a line.
+POINTS = 300
+# Okabe and Ito's, then some of Tol's: told apart by colour-blind readers too.
+_COLOURS = (
+    *("#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
+    *("#882255", "#117733", "#999933", "#332288", "#888888"),
+)
+
+
+class Line(NamedTuple):
+    """The Runs of one learner as they are drawn."""
+
+    name: str
+    runs: Runs
+    colour: str
+
+
+def lines_of(runs: Sequence[Runs], names: Sequence[str]) -> list[Line]:
+    """Return a line per Runs, each with its colour."""
+    colours = (_COLOURS[i % len(_COLOURS)] for i in range(len(runs)))
+    return [Line(*each) for each in zip(names, runs, colours, strict=True)]
+
+
+def widths(n: int) -> list[float]:
+    """Return widths of lines: later ones are thinner, so that none hides another."""
+    return [1.2 + min(0.9, 5.0 / n) * (n - 1 - i) for i in range(n)]
+
+
+def thinned(rounds: I64, most: int = POINTS) -> I64:
+    """Return which of the recorded rounds to show, the last among them."""
+    if rounds.size <= most:
+        return np.arange(rounds.size)
+    wanted = np.geomspace(rounds[0], rounds[-1], most)
+    at = np.searchsorted(rounds, wanted.clip(max=rounds[-1]))
+    return np.unique(np.append(at, rounds.size - 1))
+
+
+def band(axes: Any, x: I64, each: F64, colour: str) -> None:
+    """Shade from the least to the most over runs."""
+    axes.fill_between(x, each.min(axis=0), each.max(axis=0), color=colour, alpha=0.18, lw=0)
+
+
+def over_rounds(axes: Any, runs: Sequence[Runs]) -> None:
+    """Give rounds a logarithmic axis."""
+    axes.set_xscale("log")
+    axes.set_xlim(1, max(2, *(r.horizon for r in runs)))
+    axes.set_xlabel("round t")
+    log_ticks(axes.xaxis)
+    axes.grid(True, which="major", alpha=0.3)
+
+
+def log_ticks(axis: Any) -> None:
+    """Show powers of ten on a logarithmic axis, where there are few 2 and 5 times them too."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    low, high = axis.get_view_interval()
+    few = high < 300.0 * low
+    if few:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(lambda x, _: number(x) if few else power(x))
+    axis.set_minor_locator(NullLocator())
+
+
+def rows(axes: Any, names: Sequence[str]) -> None:
+    """Give each row its name, the first at the top; names are text and never formulas."""
+    axes.set_yticks(range(len(names)), [cut(name, 24) for name in names], parse_math=False)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(True, axis="x", alpha=0.3)

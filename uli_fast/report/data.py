@@ -1,0 +1,105 @@
+"""The numbers behind a page, as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uli_fast.report.canvas import thinned
+from uli_fast.report.checks import check, known, tightest
+from uli_fast.runs import Runs
+
+# Rows of a file, so that a page stays small; runs.save keeps everything.
+MOST_ROWS = 10_000
+
+
+class Data(NamedTuple):
+    """One CSV file."""
+
+    name: str
+    about: str
+    text: str
+    complete: bool
+
+
+def tables_of(runs: Mapping[str, Runs]) -> list[Data]:
+    """Return the files of one problem: by round, by run and, where they have names, by arm."""
+    found = [
+        _data("rounds", "regret and gap at the recorded rounds", _ROUNDS, _each(_rounds, runs)),
+        _data("runs", "every run in a line", _RUNS, _runs(runs)),
+        _data("arms", "every arm in a line", _ARMS, _each(_arms, runs)),
+    ]
+    return [data for data in found if data.text.count("\n") > 1]
+
+
+_ROUNDS = (
+    "learner,round,regret_median,regret_least,regret_most,gap_ahead_median,gap_ahead_most,F"
+).split(",")
+_RUNS = "learner,run,regret,last_mistake,worse_plays,gap_over_F,own_F".split(",")
+_ARMS = (
+    "learner,arm,gap,plays_median,plays_least,plays_most,last_play,eliminated_median,eliminated_in"
+).split(",")
+
+
+def _rounds(name: str, r: Runs) -> Iterator[Sequence[Any]]:
+    if not known(r):
+        return
+    at = thinned(r.rounds)
+    for p, t in zip(at.tolist(), r.rounds[at].tolist(), strict=True):
+        regret, ahead = r.regret[:, p], r.gap_from(np.array([t]))
+        yield (
+            *(name, t, np.median(regret), regret.min(), regret.max()),
+            *(np.median(ahead), ahead.max()),
+            "" if r.guarantee is None else r.guarantee.bound(t),
+        )
+
+
+def _runs(runs: Mapping[str, Runs]) -> Iterator[Sequence[Any]]:
+    against = tightest(runs.values())
+    for name, r in runs.items():
+        if known(r):
+            checked = check(r, against)
+            ratio: Any = [""] * r.replications if checked is None else checked.ratio
+            columns = (r.final_regret(), r.last_mistake(), r.mistakes(0.0), ratio)
+            own = "" if checked is None else int(checked.own)
+            for i, row in enumerate(zip(*columns, strict=True)):
+                yield (name, i, *row, own)
+
+
+def _arms(name: str, r: Runs) -> Iterator[Sequence[Any]]:
+    if r.final_plays is None or r.last_play is None:
+        return
+    for a, arm in enumerate(r.names):
+        plays, gap = r.final_plays[:, a], "" if r.gaps is None else r.gaps[a]
+        when: Any = () if r.eliminated_at is None else r.eliminated_at[:, a]
+        gone = [t for t in when if t > 0]
+        yield (
+            *(name, arm, gap, np.median(plays), plays.min(), plays.max(), r.last_play[:, a].max()),
+            *(np.median(gone) if gone else "", len(gone)),
+        )
+
+
+def _each(rows: Any, runs: Mapping[str, Runs]) -> Iterable[Sequence[Any]]:
+    return chain.from_iterable(rows(name, r) for name, r in runs.items())
+
+
+def _data(name: str, about: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Data:
+    rows = iter(rows)
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    for row in islice(rows, MOST_ROWS):
+        writer.writerow([_cell(value) for value in row])
+    return Data(name, about, file.getvalue(), next(rows, None) is None)
+
+
+def _cell(value: Any) -> Any:
+    """Keep spreadsheets from taking a name for a formula."""
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return f"'{value}"
+    return value

@@ -1,0 +1,136 @@
+"""Figures of what the learners did: arms and policies left, plays, calls of the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from uli_fast._typing import F64, I64
+from uli_fast.report.canvas import POINTS, Line, band, log_ticks, over_rounds, rows, widths
+from uli_fast.report.words import label
+from uli_fast.runs import Runs
+
+# Arms that are shown one by one.
+MOST_ARMS = 24
+
+
+def draw_active(axes: Any, lines: Sequence[Line]) -> None:
+    """Draw the number of arms that are left before each round: median, least and most."""
+    K = max(len(line.runs.names) for line in lines)
+    for line, width in zip(lines, widths(len(lines)), strict=True):
+        assert line.runs.eliminated_at is not None
+        rounds = _grid(line.runs, line.runs.eliminated_at)
+        left = arms_left(line.runs.eliminated_at, rounds)
+        _steps(axes, line, rounds, left, width)
+    over_rounds(axes, [line.runs for line in lines])
+    _counts(axes, K)
+    axes.set_ylabel("arms left at round t")
+
+
+def arms_left(eliminated_at: I64, rounds: I64) -> F64:
+    """Return how many arms are active at each of the rounds, (M, P)."""
+    gone = [np.searchsorted(np.sort(row[row > 0]), rounds) for row in eliminated_at]
+    left: F64 = eliminated_at.shape[1] - np.stack(gone).astype(np.float64)
+    return left
+
+
+def draw_policies(axes: Any, lines: Sequence[Line]) -> None:
+    """Draw the number of policies that are left in each phase."""
+    for line, width in zip(lines, widths(len(lines)), strict=True):
+        assert line.runs.phase_rounds is not None
+        rounds = _grid(line.runs, line.runs.phase_rounds[:, :, 0])
+        _steps(axes, line, rounds, policies_left(line.runs, rounds), width)
+    over_rounds(axes, [line.runs for line in lines])
+    _counts(axes, max(line.runs.phase_facts[:, :, 0].max() for line in lines))  # type: ignore[index]
+    axes.set_xlabel("episode t")
+    axes.set_ylabel("policies left")
+
+
+def policies_left(r: Runs, rounds: I64) -> F64:
+    """Return how many policies are active at each of the rounds, (M, P)."""
+    assert r.phase_rounds is not None
+    assert r.phase_facts is not None
+    left = []
+    for spans, facts in zip(r.phase_rounds, r.phase_facts, strict=True):
+        real = spans[:, 1] > 0
+        phase = np.searchsorted(spans[real, 0], rounds, side="right") - 1
+        left.append(facts[real, 0][phase])
+    return np.stack(left)
+
+
+def draw_oracle(axes: Any, lines: Sequence[Line]) -> None:
+    """Draw calls of the oracle (solid) and swaps of the spanner (dashed) per phase."""
+    for line in lines:
+        assert line.runs.phase_work is not None
+        work = line.runs.phase_work
+        played = work.sum(axis=2) > 0.0
+        phases = np.flatnonzero(played.any(axis=0)) + 1
+        for kind, style in ((0, "o-"), (1, "s--")):
+            each = np.where(played, work[:, :, kind], np.nan)[:, phases - 1]
+            axes.plot(phases, np.nanmedian(each, axis=0), style, color=line.colour, ms=4, lw=1.2)
+            low, high = np.nanmin(each, axis=0), np.nanmax(each, axis=0)
+            axes.fill_between(phases, low, high, color=line.colour, alpha=0.18, lw=0)
+    axes.set_ylim(bottom=0)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel("phase")
+    axes.set_ylabel("oracle calls, swaps (dashed)")
+    axes.grid(True, alpha=0.3)
+
+
+def draw_plays(axes: Any, lines: Sequence[Line]) -> None:
+    """Draw how often each arm was played: median, least and most over runs."""
+    shown = arms_shown(lines[0].runs)
+    least = min(int(_plays(line.runs)[:, shown].min()) for line in lines)
+    for i, line in enumerate(lines):
+        y = np.arange(shown.size) + 0.7 * ((i + 0.5) / len(lines) - 0.5)
+        plays = np.maximum(_plays(line.runs)[:, shown], 0.5)  # never: at the edge
+        axes.hlines(y, plays.min(axis=0), plays.max(axis=0), color=line.colour, lw=2, alpha=0.45)
+        axes.plot(np.median(plays, axis=0), y, "o", color=line.colour, ms=4.5)
+    rows(axes, [label(lines[0].runs.names[a]) for a in shown])
+    for row in range(1, shown.size):
+        axes.axhline(row - 0.5, color="black", lw=0.4, alpha=0.2)
+    axes.set_xscale("log")
+    axes.set_xlim(max(0.5, least / 3.0), 1.6 * max(line.runs.horizon for line in lines))
+    log_ticks(axes.xaxis)
+    axes.set_xlabel("plays up to the horizon")
+    K = len(lines[0].runs.names)
+    if shown.size < K:
+        axes.set_ylabel(f"the best {shown.size} of {K} arms")
+
+
+def _plays(r: Runs) -> I64:
+    assert r.final_plays is not None
+    return r.final_plays
+
+
+def arms_shown(r: Runs) -> I64:
+    """Return the arms to show one by one, the best first."""
+    order = np.arange(len(r.names)) if r.gaps is None else np.argsort(r.gaps, kind="stable")
+    return order[:MOST_ARMS]
+
+
+def _grid(r: Runs, events: I64) -> I64:
+    """Return rounds for drawing: log-spaced, with those after which something changes."""
+    spaced = np.geomspace(1.0, r.horizon, POINTS).astype(np.int64)
+    distinct = np.unique(events)
+    distinct = distinct[:: 1 + distinct.size // POINTS]
+    everything = np.unique(np.concatenate([spaced, distinct, distinct + 1]))
+    return everything[(everything >= 1) & (everything <= r.horizon)]
+
+
+def _counts(axes: Any, most: float) -> None:
+    """Give small numbers an even axis, large ones a logarithmic one."""
+    if most <= 20:
+        axes.set_ylim(0, most + 0.5)
+        axes.yaxis.get_major_locator().set_params(integer=True)
+        return
+    axes.set_yscale("log")
+    axes.set_ylim(0.8, 1.5 * most)
+    log_ticks(axes.yaxis)
+
+
+def _steps(axes: Any, line: Line, rounds: I64, each: F64, width: float) -> None:
+    axes.plot(rounds, np.median(each, axis=0), color=line.colour, lw=width, label=line.name)
+    band(axes, rounds, each, line.colour)

@@ -1,0 +1,173 @@
+"""The figures of a page: which there are, when they apply, how they are to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from uli_fast.report.canvas import Line
+from uli_fast.report.checks import check, known, positive_gaps, tightest
+from uli_fast.report.figures import draw_gaps, draw_regret
+from uli_fast.report.figures_activity import (
+    MOST_ARMS,
+    draw_active,
+    draw_oracle,
+    draw_plays,
+    draw_policies,
+)
+from uli_fast.report.figures_guarantee import draw_failures, draw_mistakes
+from uli_fast.report.svg import inline_svg
+from uli_fast.report.words import listed
+from uli_fast.runs import Runs
+
+_WIDTH = 5.2  # inches
+
+
+class Picture(NamedTuple):
+    """A figure of the page."""
+
+    key: str
+    title: str
+    caption: str
+    svg: str
+    lines: list[Line]
+
+
+class Drawing(NamedTuple):
+    """How a figure is made."""
+
+    key: str
+    title: str
+    caption: str
+    applies: Callable[[Runs], bool]
+    draw: Callable[[Any, Sequence[Line]], None]
+    height: Callable[[Sequence[Line]], float] = lambda _: 2.7  # of the axes, in inches
+
+
+def _has_regret(r: Runs) -> bool:
+    return r.recorded_regret is not None and bool((r.recorded_regret > 0.0).any())
+
+
+def _has_mistakes(r: Runs) -> bool:
+    return known(r) and positive_gaps(r).size > 0 and bool((r.mistakes(0.0) > 0).any())
+
+
+def _has_active_set(r: Runs) -> bool:
+    return r.eliminated_at is not None and not r.baseline and len(r.names) > 1
+
+
+def _has_policies(r: Runs) -> bool:
+    return r.phase_facts is not None
+
+
+def _has_oracle(r: Runs) -> bool:
+    return r.phase_work is not None and bool((r.phase_work[:, :, 0] > 0.0).any())
+
+
+def _has_plays(r: Runs) -> bool:
+    return bool(r.names) and r.final_plays is not None
+
+
+def _row_each(lines: Sequence[Line]) -> float:
+    return 0.3 * len(lines)
+
+
+def _row_per_arm(lines: Sequence[Line]) -> float:
+    return min(len(lines[0].runs.names), MOST_ARMS) * (0.15 + 0.09 * len(lines))
+
+
+_DRAWINGS = (
+    Drawing(
+        "gap",
+        "The gap and its envelope",
+        "The largest gap played at round t or later: median over runs (thick) and the largest "
+        "(thin). Dashed: F, below which the guarantee keeps it. Dots: the last play of each worse "
+        "choice; those above F are relapses. Lines on the ground: no worse choice any more.",
+        known,
+        draw_gaps,
+    ),
+    Drawing(
+        "failures",
+        "Failures",
+        "Share of the runs that went beyond F at some round, with the 95 % interval of its "
+        "probability (Clopper and Pearson), against delta. Hollow: no F of its own, held against "
+        "the tightest one here.",
+        known,
+        draw_failures,
+        _row_each,
+    ),
+    Drawing(
+        "regret",
+        "Regret",
+        "Sum of the gaps played up to round t: median over runs, in a band from the least to the "
+        "most.",
+        _has_regret,
+        draw_regret,
+    ),
+    Drawing(
+        "mistakes",
+        "Mistakes",
+        "Rounds with a gap above eps, up to the horizon: median over runs (thick) and the most "
+        "(thin). Dashed: after so many rounds F rules them out (uniform PAC).",
+        _has_mistakes,
+        draw_mistakes,
+    ),
+    Drawing(
+        "active",
+        "Arms left",
+        "Arms not yet eliminated: median over runs, in a band from the least to the most.",
+        _has_active_set,
+        draw_active,
+    ),
+    Drawing(
+        "policies",
+        "Policies left",
+        "Policies not yet eliminated, phase by phase: median over runs, in a band from the least "
+        "to the most.",
+        _has_policies,
+        draw_policies,
+    ),
+    Drawing(
+        "oracle",
+        "Calls of the oracle",
+        "Calls of the optimisation oracle (solid) and swaps of the spanner (dashed) in each "
+        "phase: median over runs, in a band from the least to the most.",
+        _has_oracle,
+        draw_oracle,
+    ),
+    Drawing(
+        "plays",
+        "Plays per arm",
+        "How often each arm was played up to the horizon, the best arm first: median over runs "
+        "(dot), from the least to the most (bar). At the left edge: never.",
+        _has_plays,
+        draw_plays,
+        _row_per_arm,
+    ),
+)
+
+
+def pictures_of(
+    lines: Sequence[Line], turning: Mapping[str, int | None], salt: str
+) -> list[Picture]:
+    """Draw every figure that applies to one problem, each with the learners it applies to."""
+    against = tightest([line.runs for line in lines])
+    checked = [line for line in lines if check(line.runs, against) is not None]
+    found = []
+    for drawing in _DRAWINGS:
+        pool = checked if drawing.draw is draw_failures else lines
+        shown = [line for line in pool if drawing.applies(line.runs)]
+        if not shown:
+            continue
+
+        def draw(axes: Any, lines: Sequence[Line], drawing: Drawing = drawing) -> None:
+            drawing.draw(axes, lines)
+            for reached in turning.values():
+                if drawing.draw is draw_regret and reached is not None:
+                    axes.axvline(reached, color="black", lw=1.0, ls=":")
+
+        size = (_WIDTH, 0.7 + drawing.height(shown))
+        title = f"{drawing.title}: {listed([line.name for line in shown])}"
+        svg = inline_svg(draw, shown, size, title, f"{salt}-{drawing.key}")
+        found.append(Picture(drawing.key, drawing.title, drawing.caption, svg, shown))
+    return found

@@ -1,0 +1,54 @@
+"""Numbers and names as text that is safe to show anywhere."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+# What neither HTML nor SVG may hold, and what would turn the text around a name.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: str) -> str:
+    """Replace characters that a page may not hold."""
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def label(name: str, most: int = 80) -> str:
+    """Return a name on one line, cut where it is too long, that leaves the text around it alone."""
+    plain = cut(" ".join(_TURNING.sub("\ufffd", clean(name)).split()), most)
+    return plain if plain.isascii() else f"\u2068{plain}\u2069"  # isolated, as it may run leftwards
+
+
+def cut(name: str, most: int) -> str:
+    """Shorten a name that would not fit."""
+    if len(name) <= most:
+        return name
+    end = "\u2069" if name.endswith("\u2069") else ""
+    return name[: most - 1] + "…" + end
+
+
+def power(x: float, _: object = None) -> str:
+    """Return a power of ten."""
+    return "10" + str(round(math.log10(x))).translate(_SUPERSCRIPTS)
+
+
+def number(x: float) -> str:
+    """Return a number as it reads best: 0.052, 5,524, 2.9 x 10^6, 10^8."""
+    if not math.isfinite(x):
+        return "\u2013" if math.isnan(x) else "\u221e"
+    if abs(x) < 100.0:
+        return f"{x:.3g}"
+    if abs(x) < 1e6:
+        return f"{x:,.0f}"
+    digits, exponent = f"{x:.1e}".split("e")
+    ten = power(10.0 ** int(exponent))
+    return ten if x == 10 ** int(exponent) else f"{digits} \u00d7 {ten}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return "a", "a and b", "a, b and c"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
