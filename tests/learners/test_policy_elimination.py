@@ -193,6 +193,19 @@ def test_the_errors_are_those_of_the_derivation():
     assert _schedule.plan("sharp", size, delta, 1).bonus[1] > 2.0
 
 
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_the_bonus_of_a_phase_has_its_own_confidence(m):
+    S, A, H, delta = 3, 2, 2, 0.1
+    delta_m = delta / (2 * m**2)
+    for schedule in ("proved", TINY):
+        T, bonus = uli.PolicyElimination(delta, schedule).plan(size_of(S, A, H), m)
+        log_iota = math.log(10 * S * A * H * A ** (S * H) * T / delta_m)
+        assert bonus == pytest.approx((H, 2 * S * log_iota, 2 * H * S * log_iota))
+    T, bonus = uli.PolicyElimination(delta, "sharp").plan(size_of(S, A, H), m)
+    log_term = math.log((2**S - 2) * 5 * H * S * A * T / delta_m)
+    assert bonus == pytest.approx((H / 2, 2 * log_term, 0.0))
+
+
 @pytest.mark.parametrize("constants", [(1e-3, 1.0), (0.5, 10.0)])
 def test_the_papers_formula_with_constants_of_ones_own(constants):
     c1, c2 = constants
@@ -317,6 +330,35 @@ def test_policies_that_differ_only_where_they_never_get_to_are_one():
     assert (slow.ledger.plays[:n] == fast.ledger.plays[:n]).all()
 
 
+def test_a_set_is_settled_where_its_policies_agree_on_their_way():
+    from uli_fast.learners._policy_sets import PolicySet
+
+    mdp = uli.TabularMDP(np.full((2, 2, 2, 2), 0.5), np.zeros((2, 2, 2)), [1.0, 0.0])
+    leads, here = mdp.transitions > 0.0, mdp.initial > 0.0
+    first, other = np.zeros((2, 2), np.int8), np.zeros((2, 2), np.int8)
+    for h, s, initial, settled in ((0, 1, here, True), (0, 1, ~here, False), (1, 1, here, False)):
+        other[:] = 0
+        other[h, s] = 1
+        chosen = PolicySet(mdp.decision_points, 2, np.stack([first, other]))
+        assert (chosen.settled(initial, leads) is not None) == settled
+    leads = leads.copy()
+    leads[0, 0, :, 1] = False  # now state 1 is out of reach
+    assert (chosen.settled(here, leads) == first).all()
+
+
+def test_a_block_of_episodes_adds_to_the_recorded_regret():
+    from uli_fast.kernels._ledger import enter_block
+    from uli_fast.learners._policies import new_ledger
+
+    mdp = wide_gaps(2, 2, 2, seed=1)
+    bad, best = np.ones((2, 2), np.int8), np.array(mdp.optimal_policy)
+    ledger = new_ledger(mdp, np.array([3, 10, 12, 30]))
+    for pi, t, n in ((bad, 0, 10), (best, 10, 5), (bad, 15, 5), (best, 20, 20)):
+        enter_block(ledger, pi, t, n)
+    assert ledger.regret == pytest.approx(mdp.gap(bad) * np.array([3, 10, 10, 15]))
+    assert ledger.last[:2].tolist() == [20, 40] and ledger.plays[:2].tolist() == [15, 25]
+
+
 def test_episodes_drawn_at_once_have_the_moments_of_episodes():
     from uli_fast.kernels._mdp import draw_episodes
     from uli_fast.learners._policies import new_model
@@ -394,6 +436,23 @@ def test_gaps_and_regret_come_in_reward_units():
     assert other.phases[0][0].error == pytest.approx(5.0 * plain.phases[0][0].error)
     guarantee = uli.PolicyElimination(0.1).guarantee(scaled)
     assert guarantee.bound(1) == 10.0
+
+
+def test_rounding_is_no_gap():
+    P = uli.mdps.random_dense(3, 2, 3, seed=4).transitions
+    mdp = uli.TabularMDP(P, np.full((3, 3, 2), 0.1), [0.2, 0.3, 0.5])  # all policies earn 0.3
+    runs = simulate(mdp, 500, seed=1)
+    assert (runs.final_plays > 0).sum() > 20
+    assert not runs.gaps.any() and not runs.regret.any()
+    assert runs.last_mistake()[0] == 0
+
+
+def test_the_event_is_that_every_estimate_was_good_enough():
+    mdp = uli.mdps.random_dense(2, 2, 2, seed=1)
+    runs = simulate(mdp, 1000, 60, seed=1)
+    expected = [all(not p.error > 2.0 ** (-p.number - 1) for p in phases) for phases in runs.phases]
+    assert runs.event_held.tolist() == expected
+    assert 0 < sum(expected) < 60
 
 
 @pytest.mark.parametrize("method", ["auto", "plain", "trie"])
@@ -481,6 +540,17 @@ def test_short_phases_that_end_saturated_warn():
     mdp = uli.mdps.random_dense(2, 2, 2, seed=1)
     with pytest.warns(uli.errors.SaturationWarning, match="phase 1 ended saturated.*100%"):
         uli.simulate(uli.PolicyElimination(0.1, TINY), mdp, 1000, seed=1)
+
+
+def test_a_phase_that_is_mostly_unsaturated_does_not_warn(recwarn):
+    mdp = uli.mdps.random_dense(3, 2, 2, seed=1)
+    runs = uli.simulate(Shrunk(0.1, log_iota=0.05), mdp, 50, seed=5)
+    assert 0.1 < runs.phases[0][0].saturated < 0.9
+    assert any(w.category is uli.errors.SaturationWarning for w in recwarn)
+    recwarn.clear()
+    runs = uli.simulate(Shrunk(0.1, log_iota=1e-4), mdp, 50, seed=5)
+    assert runs.phases[0][0].saturated <= 0.1
+    assert not any(w.category is uli.errors.SaturationWarning for w in recwarn)
 
 
 # Problems with many policies.
