@@ -76,7 +76,6 @@ class Store:
 
     def add(self, first: int, runs: Runs) -> None:
         """Write a part."""
-        runs.elapsed = 0.0  # a result is the same whenever it is computed
         with refused(self.folder):
             runs.save(self.folder / f"part-{first}-{runs.replications}")
 
