@@ -121,7 +121,15 @@ def test_datasets_have_sources():
 
 @pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/arm_sets.md", "docs/bases.md", "docs/mdps.md", "docs/studies.md"]
+    "page",
+    [
+        "README.md",
+        "docs/arm_sets.md",
+        "docs/bases.md",
+        "docs/mdps.md",
+        "docs/planning.md",
+        "docs/studies.md",
+    ],
 )
 def test_examples_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -46,12 +46,15 @@ _HOME = {
     "verify_spanner": "spanners",
     "Comparison": "compare",
     "restore": "players",
+    "TurningPoint": "turning_point",
+    "turning_point": "turning_point",
 }
 _MODULES = {
     "arm_sets": "arm_sets",
     "datasets": "problems.datasets",
     "designs": "designs",
     "errors": "errors",
+    "lower_bounds": "lower_bounds",
     "mdps": "problems.mdps",
 }
 
@@ -81,6 +84,7 @@ __all__ = [
     "SuccessiveElimination",
     "TableBandit",
     "TabularMDP",
+    "TurningPoint",
     "__version__",
     "arm_sets",
     "barycentric_spanner",
@@ -88,15 +92,17 @@ __all__ = [
     "datasets",
     "designs",
     "errors",
+    "lower_bounds",
     "mdps",
     "play",
     "restore",
     "simulate",
+    "turning_point",
     "verify_spanner",
 ]
 
 if TYPE_CHECKING:
-    from uli_fast import arm_sets, designs, errors
+    from uli_fast import arm_sets, designs, errors, lower_bounds
     from uli_fast.compare import Comparison, compare
     from uli_fast.guarantees import Guarantee
     from uli_fast.learners.elimination_framework import EliminationFramework
@@ -129,6 +135,7 @@ if TYPE_CHECKING:
     from uli_fast.runs import Runs
     from uli_fast.simulate import simulate
     from uli_fast.spanners import barycentric_spanner, verify_spanner
+    from uli_fast.turning_point import TurningPoint, turning_point
 
 
 def __getattr__(name: str) -> Any:

@@ -10,8 +10,10 @@ from uli_fast import __version__
 from uli_fast.cli.datasets import datasets
 from uli_fast.cli.demo import demo
 from uli_fast.cli.doctor import doctor
+from uli_fast.cli.plan import plan
 from uli_fast.cli.report import report
 from uli_fast.cli.run import run
+from uli_fast.cli.verify import verify
 from uli_fast.errors import UliError
 
 
@@ -31,5 +33,5 @@ def main() -> None:
     """Bandit learners that never go back to a bad choice."""
 
 
-for command in (datasets, demo, doctor, report, run):
+for command in (datasets, demo, doctor, plan, report, run, verify):
     main.add_command(command)

@@ -23,9 +23,9 @@ import numpy as np
 from uli_fast._typing import B1, Total
 from uli_fast.kernels._jit import by_type, kernel
 from uli_fast.kernels._rewards import (
+    BERNOULLI_BLOCKS,
     DETERMINISTIC,
     GAUSSIAN,
-    BernoulliBlocks,
     Law,
     RealLaw,
     play_one,
@@ -114,7 +114,7 @@ def play_block(law: Law, a: int, n: int, k: int, total: Any) -> Any:
 
 @by_type(play_block)
 def _play_block(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., Any]:
-    if law.instance_class is BernoulliBlocks:
+    if law.instance_class in BERNOULLI_BLOCKS:
         return _bernoulli_block
     return lambda law, a, n, k, total: (k, total_after(law, a, n, k, total))
 
@@ -142,14 +142,14 @@ def draw_sweeps(law: Law, active: B1, n: int, total: Total, k: int, room: float)
 @by_type(plan_sweeps)
 def _plan_sweeps(law: Any, active: Any, n: Any, room: Any) -> Callable[..., int]:
     # With rewards in [0, 1] the spread grows by at most 1 a sweep.
-    return _plan_bernoulli if law.instance_class is BernoulliBlocks else _plan_real
+    return _plan_bernoulli if law.instance_class in BERNOULLI_BLOCKS else _plan_real
 
 
 @by_type(draw_sweeps)
 def _draw_sweeps(
     law: Any, active: Any, n: Any, total: Any, k: Any, room: Any
 ) -> Callable[..., bool]:
-    return _draw_bernoulli if law.instance_class is BernoulliBlocks else _draw_real
+    return _draw_bernoulli if law.instance_class in BERNOULLI_BLOCKS else _draw_real
 
 
 def _plan_real(law: Any, active: Any, n: Any, room: Any) -> int:

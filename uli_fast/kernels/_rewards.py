@@ -6,6 +6,8 @@ than an increment so that deterministic rewards stay n * mean (accumulated
 rounding moves the last play of lil'UCB by hundreds of rounds) and a table's
 total is its prefix sum, the same to the bit however the pulls are grouped.
 
+Rewards known beforehand (``prefix``) come first; beyond them a law draws its own.
+
 ``play_one(law, a, n, total)`` is the same for a single pull, ``draw_reward(law, a, n)``
 its reward alone. kernels/_blocks.py says which pulls may be drawn at once.
 
@@ -44,6 +46,16 @@ class BernoulliBlocks(NamedTuple):
     urn: I64  # (2, K) pulls and successes of a refused block, revealed one by one
 
 
+class KnownBernoulli(NamedTuple):
+    """Rewards 0 or 1, the first of which are known; the others are drawn in blocks."""
+
+    mu: F64  # (K,) success probabilities
+    rng: np.random.Generator
+    caution: float
+    urn: I64  # (2, K) as in BernoulliBlocks
+    prefix: I64  # (K, columns + 1): prefix sums of the known rewards
+
+
 class RealLaw(NamedTuple):
     """Real rewards; sums are float64."""
 
@@ -52,11 +64,14 @@ class RealLaw(NamedTuple):
     # (2, K): Beta parameters; row 0 the standard deviation if Gaussian, half the
     # width if uniform
     scale: F64
-    prefix: F64  # (K, columns + 1): prefix sums of a table
+    prefix: F64  # (K, columns + 1): prefix sums of the known rewards; a table has no others
     rng: np.random.Generator
 
 
-Law = BernoulliLaw | BernoulliBlocks | RealLaw
+Law = BernoulliLaw | BernoulliBlocks | KnownBernoulli | RealLaw
+
+# Those whose sums come before their arrangement.
+BERNOULLI_BLOCKS = (BernoulliBlocks, KnownBernoulli)
 
 
 def total_after(law: Law, a: int, n: int, k: int, total: Any) -> Any:
@@ -66,7 +81,9 @@ def total_after(law: Law, a: int, n: int, k: int, total: Any) -> Any:
 
 @by_type(total_after)
 def _total_after(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., Any]:
-    return _real if law.instance_class is RealLaw else _bernoulli
+    if law.instance_class is RealLaw:
+        return _real
+    return _known_bernoulli if law.instance_class is KnownBernoulli else _bernoulli
 
 
 def _bernoulli(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
@@ -76,11 +93,26 @@ def _bernoulli(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
     return total + law.rng.binomial(k, law.mu[a])
 
 
+def _known_bernoulli(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
+    known = min(k, law.prefix.shape[1] - 1 - n)
+    if known > 0:
+        total += law.prefix[a, n + known] - law.prefix[a, n]
+        k -= known
+    while k > LARGEST_DRAW:
+        total += law.rng.binomial(LARGEST_DRAW, law.mu[a])
+        k -= LARGEST_DRAW
+    return total + law.rng.binomial(k, law.mu[a])
+
+
 def _real(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
     if law.kind == DETERMINISTIC:
         return (n + k) * law.mu[a]
-    if law.kind == TABLE:  # beyond the table the facade raises after the chunk
-        return law.prefix[a, min(n + k, law.prefix.shape[1] - 1)]
+    known = min(k, law.prefix.shape[1] - 1 - n)
+    if known > 0:
+        total = law.prefix[a, n + known]
+        k -= known
+    if k == 0 or law.kind == TABLE:  # beyond the table the facade raises after the chunk
+        return total
     if law.kind == GAUSSIAN:
         noise = law.scale[0, a] * np.sqrt(float(k)) * law.rng.standard_normal()
         return total + (k * law.mu[a] + noise)
@@ -104,6 +136,8 @@ def _play_one(law: Any, a: Any, n: Any, total: Any) -> Callable[..., Any]:
         return lambda law, a, n, total: total + np.int64(law.rng.random() < law.mu[a])
     if law.instance_class is BernoulliBlocks:
         return _revealed_one
+    if law.instance_class is KnownBernoulli:
+        return _known_one
     return lambda law, a, n, total: total_after(law, a, n, 1, total)
 
 
@@ -122,6 +156,24 @@ def _revealed_one(law: Any, a: Any, n: Any, total: Any) -> Any:
     return total + won
 
 
+def _known_one(law: Any, a: Any, n: Any, total: Any) -> Any:
+    """Take the known reward, out of the urn too if it holds it; else draw one.
+
+    Of a refused block that goes beyond the known rewards the urn is left with those
+    that were drawn, which are a random arrangement of their sum.
+    """
+    if n >= law.prefix.shape[1] - 1:
+        return _reveal(law, a, n, total)
+    won = law.prefix[a, n + 1] - law.prefix[a, n]
+    if law.urn[0, a] > 0:
+        law.urn[0, a] -= 1
+        law.urn[1, a] -= won
+    return total + won
+
+
+_reveal = kernel(_revealed_one)
+
+
 def draw_reward(law: Law, a: int, n: int) -> float:
     """Return the reward of pull n + 1 of arm a (compiled code only)."""
     raise TypeError("draw_reward is called from compiled kernels only")
@@ -137,9 +189,8 @@ def _draw_reward(law: Any, a: Any, n: Any) -> Callable[..., float]:
 def _real_reward(law: Any, a: Any, n: Any) -> float:
     if law.kind == DETERMINISTIC:
         return float(law.mu[a])
-    if law.kind == TABLE:
-        last = law.prefix.shape[1] - 1
-        return float(law.prefix[a, min(n + 1, last)] - law.prefix[a, min(n, last)])
+    if n < law.prefix.shape[1] - 1:
+        return float(law.prefix[a, n + 1] - law.prefix[a, n])
     return float(total_after(law, a, n, 1, 0.0))
 
 

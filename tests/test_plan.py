@@ -1,0 +1,110 @@
+"""``uli plan``: the same numbers as the library's, and errors that say what is wrong."""
+
+import pytest
+from click.testing import CliRunner
+
+import uli_fast as uli
+from uli_fast.cli import main
+
+
+def plan(*words):
+    done = CliRunner(env={"COLUMNS": "140"}).invoke(main, ["plan", *words])
+    return done.exit_code, done.output
+
+
+def row(text, name):
+    """Return the cells of a table's line."""
+    (line,) = (x for x in text.splitlines() if x.strip().startswith(f"{name}  "))
+    return line.replace(name, "").split()
+
+
+def test_arms():
+    code, text = plan("--arms", "2", "--delta", "0.1", "--eps", "1,0.1")
+    assert code == 0
+    bound = uli.SuccessiveElimination(0.1).guarantee(2)
+    assert row(text, "SuccessiveElimination") == ["466", "75141", f"{bound.regret(10**6):.0f}"]
+    assert bound.rounds_until(0.1) == 75_141
+    assert row(text, "PhasedElimination")[0] == "1553"
+    assert row(text, "Meta, Exp3.P")[:2] == ["4.14e+07", "4.30e+09"]
+    assert "probability 0.9" in text
+
+
+def test_vectors_and_a_longer_horizon():
+    code, text = plan("--arms", "4", "--dimension", "2", "--horizon", "1e12")
+    assert code == 0
+    assert "regret by 1e+12" in text
+    bound = uli.LinearElimination(0.05).guarantee((4, 2))
+    assert row(text, "LinearElimination")[0] == f"{bound.rounds_until(0.1):.2e}"
+    for name in ("SpannerElimination", "Meta, GeometricHedge"):
+        assert len(row(text, name)) == 3
+
+
+def test_a_dataset_tells_when_only_the_best_arm_is_left():
+    code, text = plan("--dataset", "recovery", "--eps", "0.1")
+    assert code == 0
+    problem = uli.datasets.load("recovery")
+    bound = uli.SuccessiveElimination(0.05).guarantee(problem)
+    assert "RECOVERY" in text
+    assert row(text, "SuccessiveElimination") == [
+        f"{bound.rounds_until(0.1):.0f}",
+        f"{bound.rounds_until(problem.gaps.max()):.2e}",
+        f"{bound.regret(10**6, problem.gaps):.0f}",
+    ]
+
+
+def test_a_tabular_mdp():
+    code, text = plan("--mdp", "2", "2", "2", "--eps", "1", "--delta", "0.1")
+    assert code == 0
+    bound = uli.PolicyElimination(0.1).guarantee((2, 2, 2))
+    assert row(text, "PolicyElimination, proved")[0] == f"{bound.rounds_until(1.0):.2e}"
+    assert row(text, "PolicyElimination, sharp")[0] == "1.28e+06"
+
+
+def test_constants_come_with_their_sources():
+    code, text = plan("--arms", "3", "--constants")
+    assert code == 0
+    assert "upperbound_pull" in text
+    assert "4608" in text
+    assert "upperbound_pull" not in plan("--arms", "3")[1]
+
+
+def test_turning_points():
+    words = ("--gaps", "0.3 0.5", "--turning-point", "--horizon", "1e5", "--replications", "3")
+    code, text = plan(*words)
+    assert code == 0
+    problem = uli.BernoulliBandit([0.75, 0.45, 0.25])
+    learner, rival = uli.SuccessiveElimination(0.05), uli.UCB(0.05)
+    found = uli.turning_point(learner, rival, problem, 10**5, 3, seed=1)
+    assert f"{found.censored.sum()} of 3 runs had not turned by 100000" in text
+    assert "LilUCB" in text
+    assert "3 of 3 runs had not turned" in text
+
+
+BAD = {
+    "nothing": ((), "give one of"),
+    "too much": (("--arms", "2", "--dataset", "isis2"), "give one of"),
+    "dimension alone": (("--dataset", "isis2", "--dimension", "2"), "--dimension goes with"),
+    "unknown means": (("--arms", "2", "--turning-point"), "needs the means"),
+    "no arms": (("--arms", "0"), "arms: must be at least 1"),
+    "no dimension": (("--arms", "2", "--dimension", "0"), "dimension: must be at least 1"),
+    "no states": (("--mdp", "0", "2", "2"), "mdp: must be at least 1"),
+    "delta": (("--arms", "2", "--delta", "2"), "delta: must lie strictly"),
+    "eps": (("--arms", "2", "--eps", "0"), "eps: must be positive"),
+    "no eps": (("--arms", "2", "--eps", ""), "eps: must not be empty"),
+    "tiny eps": (("--arms", "2", "--eps", "1e-90"), "eps: is so small"),
+    "words": (("--gaps", "some"), "not a list of numbers"),
+    "gaps": (("--gaps", "0.1,1.5"), "gaps: must lie in [0, 1]"),
+    "dataset": (("--dataset", "nothing"), "dataset: must be one of"),
+    "horizon": (("--arms", "2", "--horizon", "1.5"), "horizon: must be a whole number"),
+    "long": (("--arms", "2", "--horizon", "1e19"), "horizon: must be at most"),
+    "runs": (("--gaps", ".2", "--turning-point", "--replications", "0"), "replications: must"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_a_message(case):
+    words, message = BAD[case]
+    code, text = plan(*words)
+    assert code != 0
+    assert message in text
+    assert "Traceback" not in text

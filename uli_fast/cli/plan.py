@@ -1,0 +1,215 @@
+"""``uli plan``: what a trial may cost, before it begins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from uli_fast.guarantees import Guarantee
+    from uli_fast.problems.arms import ArmBandit
+    from uli_fast.turning_point import TurningPoint
+
+# Rounds for the regret bound, and the most that a turning point is looked for.
+HORIZON, TURNING_HORIZON = 10**6, 10**12
+
+
+def _numbers(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
+    """Read numbers with commas or spaces between."""
+    if text is None:
+        return None
+    try:
+        return tuple(float(word) for word in text.replace(",", " ").split())
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a list of numbers", ctx, option) from None
+
+
+class _Subject(NamedTuple):
+    """What is planned for."""
+
+    title: str
+    about: Any  # of guarantee()
+    learners: dict[str, Any]
+    problem: ArmBandit | None = None  # where the gaps are known
+
+
+@click.command()
+@click.option("--arms", type=int, help="Number of arms.")
+@click.option("--dimension", type=int, help="With --arms: they are vectors of this dimension.")
+@click.option("--dataset", help="A real instance (`uli datasets`).")
+@click.option("--gaps", callback=_numbers, help="Gaps of the worse arms, such as 0.1,0.2.")
+@click.option("--mdp", type=(int, int, int), metavar="S A H", help="States, actions, stages.")
+@click.option("--delta", default=0.05, show_default=True, help="Probability of failure allowed.")
+@click.option("--eps", callback=_numbers, default="0.1,0.01", show_default=True, help="Precisions.")
+@click.option("--horizon", type=float, help="Rounds.  [default: 1e6; 1e12 for the turning point]")
+@click.option("--constants", is_flag=True, help="Show the numbers of the bounds and their sources.")
+@click.option("--turning-point", is_flag=True, help="Simulate when elimination overtakes optimism.")
+@click.option("--replications", default=5, show_default=True, help="Runs for the turning point.")
+@click.option("--seed", default=1, show_default=True)
+def plan(
+    arms: int | None,
+    dimension: int | None,
+    dataset: str | None,
+    gaps: tuple[float, ...] | None,
+    mdp: tuple[int, int, int] | None,
+    delta: float,
+    eps: tuple[float, ...],
+    horizon: float | None,
+    constants: bool,
+    turning_point: bool,
+    replications: int,
+    seed: int,
+) -> None:
+    """Say after how many rounds every further decision is within eps of the best.
+
+    Plan for a number of --arms (with --dimension: vectors), a --dataset, --gaps or an --mdp.
+    """
+    from rich.console import Console
+
+    from uli_fast import _check
+
+    if sum(x is not None for x in (arms, dataset, gaps, mdp)) != 1:
+        raise click.UsageError("give one of --arms, --dataset, --gaps and --mdp")
+    if dimension is not None and arms is None:
+        raise click.UsageError("--dimension goes with --arms")
+    if turning_point and dataset is None and gaps is None:
+        raise click.UsageError("--turning-point needs the means: give --dataset or --gaps")
+    if mdp is not None:
+        subject = _decision_process(mdp, delta)
+    elif arms is not None:
+        subject = _arms(arms, delta) if dimension is None else _vectors(arms, dimension, delta)
+    else:
+        subject = _known(dataset, gaps, delta)
+    T = _check.horizon("horizon", HORIZON if horizon is None else horizon)
+    precisions = [_check.positive("eps", x) for x in _check.vector("eps", eps).tolist()]
+    bounds = {name: x.guarantee(subject.about) for name, x in subject.learners.items()}
+    console = Console()
+    console.print(_table(subject, bounds, precisions, T, delta))
+    if constants:
+        console.print(_constants(bounds))
+    if turning_point:
+        assert subject.problem is not None
+        T = TURNING_HORIZON if horizon is None else T
+        for found in _turning_points(subject.problem, delta, T, replications, seed):
+            console.print(found.table())
+
+
+def _finite(delta: float) -> dict[str, Any]:
+    import uli_fast as uli
+
+    return {
+        "SuccessiveElimination": uli.SuccessiveElimination(delta),
+        "PhasedElimination": uli.PhasedElimination(delta),
+        "Meta, Exp3.P": uli.MetaElimination(uli.Exp3P(), delta),
+        "Meta, Exp3.P, sharp": uli.MetaElimination(uli.Exp3P(constant=176.0), delta, mode="sharp"),
+    }
+
+
+def _arms(K: int, delta: float) -> _Subject:
+    from uli_fast import _check
+
+    return _Subject(f"{K} arms, rewards in [0, 1]", _check.whole("arms", K), _finite(delta))
+
+
+def _vectors(K: int, d: int, delta: float) -> _Subject:
+    import uli_fast as uli
+    from uli_fast import _check
+
+    size = _check.whole("arms", K), _check.whole("dimension", d)
+    learners = {
+        "LinearElimination": uli.LinearElimination(delta),
+        "SpannerElimination": uli.SpannerElimination(delta, C=1.2),
+        "Meta, GeometricHedge": uli.MetaElimination(uli.GeometricHedge(), delta),
+    }
+    title = f"{K} arms in {d} dimensions, arms and theta of norm at most 1"
+    return _Subject(title, size, learners)
+
+
+def _decision_process(size: tuple[int, int, int], delta: float) -> _Subject:
+    import uli_fast as uli
+    from uli_fast import _check
+
+    for number in size:
+        _check.whole("mdp", number)
+    learners = {
+        f"PolicyElimination, {name}": uli.PolicyElimination(delta, schedule=name)
+        for name in ("proved", "sharp")
+    }
+    title = "{} states, {} actions, {} stages; a round is an episode".format(*size)
+    return _Subject(title, size, learners)
+
+
+def _known(dataset: str | None, gaps: tuple[float, ...] | None, delta: float) -> _Subject:
+    import uli_fast as uli
+    from uli_fast import _check
+
+    if dataset is not None:
+        _check.one_of("dataset", dataset, uli.datasets.names())
+        problem = uli.datasets.load(dataset)
+        return _Subject(uli.datasets.info(dataset)["title"], problem, _finite(delta), problem)
+    sizes = _check.vector("gaps", gaps)
+    _check.within("gaps", sizes, 0.0, 1.0)
+    best = (1.0 + sizes.max()) / 2.0
+    problem = uli.BernoulliBandit([best, *(best - sizes)])
+    return _Subject(f"{problem.n_arms} arms, rewards 0 or 1", problem, _finite(delta), problem)
+
+
+def _table(
+    subject: _Subject, bounds: dict[str, Guarantee], eps: list[float], T: int, delta: float
+) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    gaps = None if subject.problem is None else subject.problem.gaps
+    headers = [f"within {x:g}" for x in eps] + [f"regret by {T:.6g}"]
+    if gaps is not None and gaps.any():
+        smallest = float(gaps[gaps > 0.0].min())
+        headers.insert(-1, "best only")
+        eps = [*eps, math.nextafter(smallest, 0.0)]  # bound(t) >= smallest allows it
+    table = Table(title=Text(subject.title), title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("learner", no_wrap=True)
+    for header in headers:
+        table.add_column(header, justify="right", no_wrap=True)
+    for name, bound in bounds.items():
+        cells = [bound.rounds_until(x) for x in eps] + [bound.regret(T, gaps)]
+        table.add_row(Text(name), *map(_short, cells))
+    lines = ["within eps: after so many rounds every decision is within eps of the best"]
+    if "best only" in headers:
+        lines.append("best only: after so many rounds only the best arm is played")
+    lines.append(f"regret: at most so much; all at once, with probability {1.0 - delta:g}")
+    table.caption = Text("\n".join(lines))
+    table.caption_justify = "left"
+    return table
+
+
+def _short(x: float) -> str:
+    return f"{x:.0f}" if x < 99_999 else f"{x:.2e}"
+
+
+def _constants(bounds: dict[str, Guarantee]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("learner", "constant", "value", "source", box=box.SIMPLE_HEAD)
+    for name, bound in bounds.items():
+        for i, constant in enumerate(bound.constants):
+            cells = (name if i == 0 else "", constant.name, f"{constant.value:g}", constant.source)
+            table.add_row(*map(Text, cells))
+    return table
+
+
+def _turning_points(
+    problem: ArmBandit, delta: float, horizon: int, replications: int, seed: int
+) -> Iterator[TurningPoint]:
+    import uli_fast as uli
+
+    se, pe = uli.SuccessiveElimination(delta), uli.PhasedElimination(delta)
+    for learner, rival in ((se, uli.UCB(delta)), (pe, uli.UCB(delta)), (se, uli.LilUCB(delta))):
+        yield uli.turning_point(learner, rival, problem, horizon, replications, seed, n_jobs=-1)

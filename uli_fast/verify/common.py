@@ -1,0 +1,43 @@
+"""What rows of several themes share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import uli_fast as uli
+from uli_fast.verify import Outcome, exact
+
+# How much of what the nice event allows an adversary uses up; sums of rewards are rounded.
+NEARLY = 1.0 - 1e-7
+# Gaps so much above and below a threshold fall in one phase and in the next.
+SIDES = 1.0 + 1e-6, 1.0 - 1e-6
+
+
+def simulate(
+    learner: Any, problem: Any, horizon: int, replications: int = 1, seed: int = 0, **more: Any
+) -> Any:
+    """Simulate on all cores; the runs do not depend on how many there are."""
+    return uli.simulate(learner, problem, horizon, replications, seed, n_jobs=-1, **more)
+
+
+def uli_outcome(runs: Any, what: str) -> Outcome:
+    """Count the runs that went beyond F at any round, where F came to say something.
+
+    Where the nice event held, none may, and the best arm must have stayed.
+    """
+    failures, M, *_, delta = runs.coverage()
+    p = exact.surprise(failures, M, delta)
+    telling = runs.guarantee.rounds_until(float(runs.gaps[runs.gaps > 0.0].min()))
+    on_event = runs.event_held
+    kept = (runs.eliminated_at[on_event][:, runs.gaps == 0.0] == 0).all()
+    return Outcome(
+        f"{M} runs of {runs.horizon:.0e} rounds, {what}, delta {delta:g}",
+        f"{failures} beyond F (p = {p:.2g}); largest gap / F {runs.worst_ratio.max():.3f}; "
+        f"F excludes every gap from {telling:.2g} on",
+        p >= exact.LEAST_P and kept and runs.holds[on_event].all() and telling < runs.horizon,
+    )
+
+
+def within(in_time: bool) -> str:
+    """Say whether phases come as late as their numbers ask for."""
+    return f"phases {'within' if in_time else 'NOT within'} log2(t + 1)"

@@ -1,0 +1,55 @@
+"""The rows as a table of docs/paper_map.md: statement, code, tests, figure, verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from uli_fast.errors import ArgumentError
+from uli_fast.verify import Check, Row
+
+BEGIN, END = "<!-- uli verify: begin -->", "<!-- uli verify: end -->"
+HEAD = ("id", "statement", "code (in `uli_fast/`)", "tests", "run", "measured", "verdict")
+
+
+def entry(check: Check) -> str:
+    """Return the cells of a statement that do not depend on a run."""
+    code, tests = (", ".join(f"`{name}`" for name in names) for names in (check.code, check.tests))
+    return f"| `{check.id}` | {_cell(check.statement)} | {code} | {tests} |"
+
+
+def table(checks: Sequence[Check], rows: Sequence[Row]) -> str:
+    """Return the table of all statements."""
+    head = f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}"
+    lines = (
+        f"{entry(check)} {_cell(row.ran)} | {_cell(row.measured)} | {row.verdict} |"
+        for check, row in zip(checks, rows, strict=True)
+    )
+    return "\n".join((head, *lines))
+
+
+def read_page(page: Path) -> tuple[str, str, str]:
+    """Return what is before, between and after the markers of a page."""
+    try:
+        text = page.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ArgumentError("write", f"{page} cannot be read: {problem}") from problem
+    before, begin, rest = text.partition(BEGIN)
+    between, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ArgumentError("write", f"{page} has no lines {BEGIN} and {END}")
+    return before, between, after
+
+
+def write_page(page: Path, checks: Sequence[Check], rows: Sequence[Row], quick: bool) -> None:
+    """Replace the table between the markers; nothing else changes."""
+    from uli_fast.runs import write_text
+
+    before, _, after = read_page(page)
+    how = "`uli verify --quick`" if quick else "`uli verify`"
+    said = f"Written by {how}: {len(rows)} statements."
+    write_text(page, f"{before}{BEGIN}\n{said}\n\n{table(checks, rows)}\n{END}{after}")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
