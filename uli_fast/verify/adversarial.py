@@ -238,8 +238,8 @@ def exp3p_condition(quick: bool) -> Outcome:
     root = math.sqrt(uli.Exp3P.proved_constant)
     return Outcome(
         f"{M} runs of {T:.0e} rounds on each of {len(cases)} instances; one that does not learn",
-        f"regret + 2 |dev| up to {worst:.2f} sqrt(K T log), {root:.2f} = sqrt({root**2:.0f}) allowed; "
-        f"{stuck:.0f} without learning",
+        f"regret + 2 |dev| up to {worst:.2f} sqrt(K T log), {root:.2f} = sqrt({root**2:.0f}) "
+        f"allowed; {stuck:.0f} without learning",
         worst <= root <= math.sqrt(176.0) < stuck,
     )
 
