@@ -194,18 +194,18 @@ def test_a_refused_block_leaves_only_what_was_drawn_in_the_urn():
 
 
 def test_going_back_repeats_the_path(monkeypatch):
-    """Also with rewards in the urn; little caution fills it often."""
+    """Also with drawn rewards in the urn; little caution fills it often."""
     law = _duel.Pair.law
     monkeypatch.setattr(_duel.Pair, "law", lambda *x: law(*x)._replace(caution=0.01))
     monkeypatch.setattr(_duel, "CHUNK", 40)
     learner = uli.SuccessiveElimination(0.1, R=0.1)
-    one = pair(learner, UCB, uli.BernoulliBandit([0.6, 0.5]), 10**6)
+    one = pair(learner, UCB, uli.BernoulliBandit([0.8, 0.5]), 10**6)
     path = _duel.Path(one, UCB, np.arange(10**6 - 9, 10**6 + 1))
-    filled = 0
+    columns, filled = one.table.shape[1] - 1, 0
     for _ in range(60):
         before = path.t
         path.save()
-        filled += bool(path._law.urn.any())
+        filled += bool(((path._law.urn[0] > 0) & (path.state.n >= columns)).any())
         path.advance()
         assert before + 9 < path.t < 10**6
         points = np.linspace(before + 1, path.t, 10).astype(np.int64)

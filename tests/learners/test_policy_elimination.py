@@ -359,6 +359,15 @@ def test_a_block_of_episodes_adds_to_the_recorded_regret():
     assert ledger.last[:2].tolist() == [20, 40] and ledger.plays[:2].tolist() == [15, 25]
 
 
+def test_a_full_ledger_makes_room_for_a_settled_policy():
+    mdp = uli.TabularMDP(np.ones((1, 1, 1, 1)), np.ones((1, 1, 1)))
+    learner = uli.PolicyElimination(0.1)
+    run = learner.begin(mdp, generator(1, 0), "skip", 1000, np.array([1000]))
+    run.ledger.size[0] = full = len(run.ledger.policy)
+    assert run.advance(1)
+    assert len(run.ledger.policy) > full and run.ledger.plays[full] == 1000
+
+
 def test_episodes_drawn_at_once_have_the_moments_of_episodes():
     from uli_fast.kernels._mdp import draw_episodes
     from uli_fast.learners._policies import new_model
