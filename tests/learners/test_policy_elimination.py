@@ -364,6 +364,7 @@ def test_a_full_ledger_makes_room_for_a_settled_policy():
     learner = uli.PolicyElimination(0.1)
     run = learner.begin(mdp, generator(1, 0), "skip", 1000, np.array([1000]))
     run.ledger.size[0] = full = len(run.ledger.policy)
+    run.ledger.policy[:, 0, 0] = np.arange(1, full + 1)  # others that were played before
     assert run.advance(1)
     assert len(run.ledger.policy) > full and run.ledger.plays[full] == 1000
 
