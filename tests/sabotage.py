@@ -24,6 +24,7 @@ CHOICES = f"{POLICY}::test_every_way_of_choosing_equals_enumeration_on_the_same_
 EVENTS = "tests/theory/test_nice_events.py"
 SE = "uli_fast/kernels/successive_elimination.py"
 PE = "uli_fast/kernels/phased_elimination.py"
+ROW = "tests/verify/test_verify.py::test_a_row_holds"
 
 
 class Sabotage(NamedTuple):
@@ -433,6 +434,77 @@ SABOTAGES = (
         "state.kappa",
         "1.0",
         "tests/kernels/test_scrible.py",
+    ),
+    # The same and others, as rows of `uli verify` see them.
+    Sabotage(
+        "row: SE width x 0.8",
+        SE,
+        "return float(R * np.sqrt(",
+        "return float(0.8 * R * np.sqrt(",
+        f"{ROW}[upperbound_pull]",
+    ),
+    Sabotage(
+        "row: PE quota halved",
+        PE,
+        "2.0 ** (2 * phase + 3)",
+        "2.0 ** (2 * phase + 2)",
+        f"{ROW}[PE_upperbound_pull]",
+    ),
+    Sabotage(
+        "row: PE drops arms 2^(-l-1) behind",
+        PE,
+        "slack = 2.0 ** -state.clock[PHASE]",
+        "slack = 2.0 ** (-state.clock[PHASE] - 1)",
+        f"{ROW}[PE_upperbound_pull]",
+    ),
+    Sabotage(
+        "row: PE-linear eliminates beyond 2^-l for 2^(1-l)",
+        "uli_fast/learners/linear_elimination.py",
+        "values.max() - values > 2.0 ** (1 - phase)",
+        "values.max() - values > 2.0 ** (-phase)",
+        f"{ROW}[linear_PE_upperbound_pull]",
+    ),
+    Sabotage(
+        "row: the spanner's box is dropped, as printed",
+        "uli_fast/learners/spanner_elimination.py",
+        "self.oracle = self._built(self.exact)",
+        "self.exact, self.oracle = True, self._built(False)",
+        f"{ROW}[bary_span-literal]",
+    ),
+    Sabotage(
+        "row: Exp3.P lanes without bonus",
+        "uli_fast/kernels/exp3p.py",
+        "1.0 - gamma, 2.0 * eta * eta",
+        "1.0 - gamma, 0.0 * eta",
+        f"{ROW}[exp3p]",
+    ),
+    Sabotage(
+        "row: GeometricHedge without bonus",
+        "uli_fast/kernels/geometric_hedge.py",
+        "bonus = 2.0 * state.eta * state.beta",
+        "bonus = 0.0",
+        f"{ROW}[GeometricHedge]",
+    ),
+    Sabotage(
+        "row: policy bonus x 0.8",
+        "uli_fast/kernels/policy_elimination.py",
+        "min(b[0] * math.sqrt",
+        "min(0.8 * b[0] * math.sqrt",
+        f"{ROW}[RL_ULI_main_subroutine]",
+    ),
+    Sabotage(
+        "row: UCB bonus without log t",
+        "uli_fast/kernels/ucb.py",
+        "+ 2.0 * np.log(float(t))",
+        "",
+        f"{ROW}[UCB]",
+    ),
+    Sabotage(
+        "row: lil'UCB bonus without log log",
+        "uli_fast/kernels/lil_ucb.py",
+        "np.log(np.log(max(n, np.e))) + level",
+        "level",
+        f"{ROW}[LB_lilUCB]",
     ),
 )
 

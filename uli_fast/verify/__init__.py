@@ -110,8 +110,8 @@ def verify(
     Parameters
     ----------
     quick
-        Some two minutes in all; otherwise up to twenty, with more and longer runs. Both
-        are seeded: the figures are the same every time.
+        A minute in all; otherwise some ten, with more and longer runs. Both are seeded:
+        the figures are the same every time.
     only
         Only statements whose id, text or code contains this word.
     progress
