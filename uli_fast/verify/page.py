@@ -52,4 +52,4 @@ def write_page(page: Path, checks: Sequence[Check], rows: Sequence[Row], quick: 
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return text.replace("|", "\\|").replace("*", "\\*")

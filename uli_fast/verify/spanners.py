@@ -385,5 +385,5 @@ def calls(quick: bool) -> Outcome:
             most = max(most, found.oracle_calls)
         share = most * math.log(C) / (d**3 * math.log(d))
         fine &= 2 * d < most and share <= 1.0
-        told.append(f"{most} at d = {d} ({share:.3f} d^3 log_C d)")
+        told.append(f"{most} at d = {d} ({share:.1g} d^3 log_C d)")
     return Outcome(f"random directions, 50 d of them, C = {C}", f"calls: {', '.join(told)}", fine)
