@@ -237,6 +237,11 @@ type = "SuccessiveElimination"
 """
 
 
+def parts_in(folder):
+    """How many parts there are; os.walk forgives a folder that is renamed while it looks."""
+    return sum(name.startswith("part-") for _, names, _ in os.walk(folder) for name in names)
+
+
 def killed_again_and_again(folder, kills, seed):
     """Run a study, killing it at random moments; return how often that happened."""
     (folder / "study.toml").write_text(LONG)
@@ -245,10 +250,10 @@ def killed_again_and_again(folder, kills, seed):
     command += ["--keep-every", "0.02", "--jobs", "2"]
     rng, killed = random.Random(seed), 0
     while True:
-        before = len(list(folder.rglob("part-*")))
+        before = parts_in(folder)
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         # Not before something was written: fixed delays may never let it get anywhere.
-        while child.poll() is None and len(list(folder.rglob("part-*"))) <= before:
+        while child.poll() is None and parts_in(folder) <= before:
             time.sleep(0.005)
         if killed < kills:
             time.sleep(rng.uniform(0.0, 0.2))
