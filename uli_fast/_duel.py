@@ -23,8 +23,11 @@ from uli_fast.simulate import share
 if TYPE_CHECKING:
     from uli_fast.kernels._rewards import Law
 
-# Rewards of a table, over all arms (80 MB a thread); where it takes more, runs are independent.
-LARGEST_TABLE = 10**7
+# Rewards of a table, over all arms; where it takes more, runs are independent. That many take
+# 0.4 GB a thread if they are 0 or 1, else 0.8 GB; a table is only made as long as it has to be.
+LARGEST_TABLE = 10**8
+# Rewards drawn at a time.
+PIECE = 1 << 20
 FIRST_COLUMNS = 1 << 10
 # Rounds that one pass of a search records.
 POINTS = 1 << 14
@@ -128,15 +131,21 @@ class Pair:
         from uli_fast.kernels._rewards import BernoulliLaw, draw_rewards
 
         laws = [self.duel.problem.law(rng, "rounds") for rng in self._arms]
-        kind = np.int64 if isinstance(laws[0], BernoulliLaw) else np.float64
+        kind = np.int32 if isinstance(laws[0], BernoulliLaw) else np.float64
         table, known = np.zeros((len(laws), columns + 1), kind), 0
         if self.table is not None:
             known = self.table.shape[1] - 1
             table[:, : known + 1] = self.table
-        rewards = np.zeros(columns - known)
+        rewards = np.zeros(min(PIECE, columns - known))
         for a, law in enumerate(laws):
-            draw_rewards(law, a, known, rewards)
-            table[a, known + 1 :] = table[a, known] + np.cumsum(rewards)
+            for n in range(known, columns, PIECE):
+                if self.stop.is_set():
+                    raise _StoppedError
+                some = rewards[: columns - n]
+                draw_rewards(law, a, n, some)
+                sums = table[a, n + 1 : n + 1 + some.size]
+                np.cumsum(some, out=some)
+                sums[...] = some + table[a, n]
         self.table = table
 
     def law(self, learner: ArmLearner) -> Law:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 F64: TypeAlias = NDArray[np.float64]
 U64: TypeAlias = NDArray[np.uint64]
 I64: TypeAlias = NDArray[np.int64]
+I32: TypeAlias = NDArray[np.int32]
 I8: TypeAlias = NDArray[np.int8]
 B1: TypeAlias = NDArray[np.bool_]
 # Reward sums: int64 for Bernoulli arms (exact to 10**18), float64 otherwise.

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uli_fast._typing import F64, I64
+from uli_fast._typing import F64, I32, I64
 from uli_fast.kernels._jit import by_type, kernel
 
 DETERMINISTIC, TABLE, BETA, GAUSSIAN, UNIFORM = 0, 1, 2, 3, 4
@@ -53,7 +53,7 @@ class KnownBernoulli(NamedTuple):
     rng: np.random.Generator
     caution: float
     urn: I64  # (2, K) as in BernoulliBlocks
-    prefix: I64  # (K, columns + 1): prefix sums of the known rewards
+    prefix: I32  # (K, columns + 1): prefix sums of the known rewards
 
 
 class RealLaw(NamedTuple):
