@@ -114,6 +114,11 @@ class Runs:
         return int(self._decisions()[0].shape[0])
 
     @property
+    def speed(self) -> float:
+        """Rounds per second, over all replications."""
+        return self.horizon * self.replications / max(self.elapsed, 1e-9)
+
+    @property
     def regret(self) -> F64:
         """Pseudo-regret at the recorded rounds, (M, P)."""
         if self.recorded_regret is None:

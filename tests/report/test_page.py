@@ -92,8 +92,8 @@ class Page(HTMLParser):
         return list(csv.DictReader(io.StringIO(text)))
 
 
-def page(comparison, tmp_path, **more):
-    write_report({"problem": comparison}, tmp_path / "page.html", "Title", {"seed": 1}, **more)
+def page(comparison, tmp_path):
+    write_report({"problem": comparison}, tmp_path / "page.html", "Title", {"seed": 1})
     return Page((tmp_path / "page.html").read_text(encoding="utf-8"))
 
 
@@ -323,7 +323,6 @@ def test_names_are_text_and_nothing_else(tmp_path):
         tmp_path / "page.html",
         title,
         provenance,
-        turning_points={HOSTILE[0]: {HOSTILE[6]: 1000, HOSTILE[2]: None}},
     )
     shown = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     tags = {tag for tag, _ in shown.elements}
@@ -372,12 +371,25 @@ def test_provenance_and_caveats(arms, tmp_path):
         assert word in shown.text
 
 
-def test_turning_points_are_shown_where_given(arms, tmp_path):
-    assert "not reached" not in page(arms, tmp_path).text
-    turning = {"problem": {"A overtakes B": 12_345, "B overtakes A": None}}
-    shown = page(arms, tmp_path, turning_points=turning)
-    assert "A overtakes B: round 12,345 (dotted)." in shown.text
-    assert "B overtakes A: not reached by round 10⁶." in shown.text
+def test_overtaking_is_read_off_the_mean_regrets(arms, tmp_path):
+    from uli_fast.report.turning import ahead_from
+
+    rival, own = arms["UCB"], arms["SuccessiveElimination"]
+    late = replace(own, recorded_regret=rival.regret * 0.5)
+    late.recorded_regret[0, :7] = rival.regret[:, :7].sum(axis=0) * 2.0  # the mean decides
+    late.recorded_regret[1, 9] = 10.0 * rival.regret[:, 9].sum()
+    assert ahead_from(late, rival) == own.rounds[10]
+    assert ahead_from(rival, rival) == own.rounds[0]  # no larger: equal will do
+    never = replace(own, recorded_regret=rival.regret * 1.01)
+    assert ahead_from(never, rival) is None
+    told = Comparison({"late": late, "never": never, "UCB": rival})
+    shown = page(told, tmp_path)
+    assert "Ahead at: from this recorded round on" in shown.text and "that of UCB." in shown.text
+    numbers = shown.table(0)
+    assert own.rounds[10] == numbers["late"][5] and len(numbers["late"]) == 7
+    assert len(numbers["never"]) == len(numbers["UCB"]) == 6 and "not yet" in shown.text
+    columns = {str(c.header): list(c.cells) for c in told.table().columns}
+    assert columns["ahead"] == [str(own.rounds[10]), "not yet", ""]
 
 
 def test_a_page_is_replaced_whole_or_not_at_all(arms, tmp_path):

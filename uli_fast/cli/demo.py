@@ -27,6 +27,8 @@ def demo(horizon: int, replications: int, seed: int, delta: float, out: Path) ->
     from rich.console import Console
 
     import uli_fast as uli
+    from uli_fast.report.page import write_report
+    from uli_fast.runs import versions
 
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -64,7 +66,8 @@ def demo(horizon: int, replications: int, seed: int, delta: float, out: Path) ->
     figure, page = out / "gap.png", out / "report.html"
     try:
         result.plot(figure)
-        result.report(page, title="ISIS-2: elimination against optimism")
+        known = {"dataset": "isis2", "source": facts["source"], "versions": versions()}
+        write_report({"isis2": result}, page, "ISIS-2: elimination against optimism", known)
         console.print(f"figure: {figure}\npage: {page}", markup=False)
     except uli.errors.MissingExtraError as problem:
         console.print(f"no figure, no page: {problem}", markup=False)

@@ -23,6 +23,7 @@ from uli_fast.report.canvas import (
 )
 from uli_fast.report.checks import positive_gaps
 from uli_fast.report.tables import reference, short_name
+from uli_fast.report.turning import ahead_from, comparable, rival_among
 from uli_fast.runs import Runs
 
 if TYPE_CHECKING:
@@ -89,7 +90,14 @@ def draw_regret(axes: Any, lines: Sequence[Line]) -> None:
         rounds, regret = line.runs.rounds[at], line.runs.regret[:, at]
         axes.plot(rounds, np.median(regret, axis=0), color=line.colour, label=line.name)
         band(axes, rounds, regret, line.colour)
-    over_rounds(axes, [line.runs for line in lines])
+    runs = [line.runs for line in lines]
+    rival = rival_among(runs)
+    for line in lines:
+        if rival is not None and comparable(line.runs, runs[rival]):
+            reached = ahead_from(line.runs, runs[rival])
+            if reached is not None:
+                axes.axvline(reached, color=line.colour, lw=1.0, ls=":")
+    over_rounds(axes, runs)
     axes.set_yscale("log")
     log_ticks(axes.yaxis)
     axes.set_ylabel("regret up to round t")

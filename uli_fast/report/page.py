@@ -22,16 +22,12 @@ from uli_fast.runs import Runs, write_text
 if TYPE_CHECKING:
     from uli_fast.compare import Comparison
 
-TurningPoints = Mapping[str, int | None]
-
 
 def write_report(
     sections: Mapping[str, Comparison],
     path: str | os.PathLike[str],
     title: str,
     provenance: Mapping[str, Any],
-    *,
-    turning_points: Mapping[str, TurningPoints] | None = None,
 ) -> None:
     """Write one self-contained HTML page, whole or not at all.
 
@@ -46,16 +42,12 @@ def write_report(
     provenance
         Where the runs come from: names and plain values (text, numbers, lists or
         mappings of them), shown as they are.
-    turning_points
-        For some problems, when one learner overtakes another for good: a round under a
-        name, None where it is not reached.
     """
     _check.sections("sections", sections)
-    turning = turning_points or {}
     page = _render(
         title=label(title),
         sections=[
-            _section(i, name, section.runs, turning.get(name, {}))
+            _section(i, name, section.runs)
             for i, (name, section) in enumerate(sections.items(), start=1)
         ],
         provenance=provenance,
@@ -105,13 +97,12 @@ class Section:
     verdict: Verdict
     summary: Table
     notes: list[str]
-    turning: list[str]
     pictures: list[Picture]
     tables: list[Table]
     downloads: list[Download]
 
 
-def _section(i: int, name: str, runs: Mapping[str, Runs], turning: TurningPoints) -> Section:
+def _section(i: int, name: str, runs: Mapping[str, Runs]) -> Section:
     lines = lines_of(list(runs.values()), [label(key) for key in runs])
     return Section(
         number=i,
@@ -122,8 +113,7 @@ def _section(i: int, name: str, runs: Mapping[str, Runs], turning: TurningPoints
         verdict=verdict(lines),
         summary=summary_of(lines),
         notes=notes(lines),
-        turning=_turning(lines, turning),
-        pictures=pictures_of(lines, turning, f"{i}"),
+        pictures=pictures_of(lines, f"{i}"),
         tables=details_of(lines),
         downloads=[_download(i, data) for data in tables_of(runs)],
     )
@@ -137,17 +127,6 @@ def _size(lines: Sequence[Line]) -> str:
         for values in zip(*((x.runs.horizon, x.runs.replications) for x in lines), strict=True)
     )
     return f"{rounds} {unit}, {runs} {'run' if runs == '1' else 'runs'} of each learner"
-
-
-def _turning(lines: Sequence[Line], turning: TurningPoints) -> list[str]:
-    """Say where the turning points are."""
-    horizon = number(max(line.runs.horizon for line in lines))
-    return [
-        f"{label(what)}: not reached by round {horizon}."
-        if reached is None
-        else f"{label(what)}: round {number(reached)} (dotted)."
-        for what, reached in turning.items()
-    ]
 
 
 def _download(i: int, data: Data) -> Download:

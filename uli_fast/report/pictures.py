@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from uli_fast.report.canvas import Line
@@ -100,7 +100,7 @@ _DRAWINGS = (
         "regret",
         "Regret",
         "Sum of the gaps played up to round t: median over runs, in a band from the least to the "
-        "most.",
+        "most. Dotted: from there on the mean is no larger than that of the optimistic rival.",
         _has_regret,
         draw_regret,
     ),
@@ -147,9 +147,7 @@ _DRAWINGS = (
 )
 
 
-def pictures_of(
-    lines: Sequence[Line], turning: Mapping[str, int | None], salt: str
-) -> list[Picture]:
+def pictures_of(lines: Sequence[Line], salt: str) -> list[Picture]:
     """Draw every figure that applies to one problem, each with the learners it applies to."""
     against = tightest([line.runs for line in lines])
     checked = [line for line in lines if check(line.runs, against) is not None]
@@ -159,15 +157,8 @@ def pictures_of(
         shown = [line for line in pool if drawing.applies(line.runs)]
         if not shown:
             continue
-
-        def draw(axes: Any, lines: Sequence[Line], drawing: Drawing = drawing) -> None:
-            drawing.draw(axes, lines)
-            for reached in turning.values():
-                if drawing.draw is draw_regret and reached is not None:
-                    axes.axvline(reached, color="black", lw=1.0, ls=":")
-
         size = (_WIDTH, 0.7 + drawing.height(shown))
         title = f"{drawing.title}: {listed([line.name for line in shown])}"
-        svg = inline_svg(draw, shown, size, title, f"{salt}-{drawing.key}")
+        svg = inline_svg(drawing.draw, shown, size, title, f"{salt}-{drawing.key}")
         found.append(Picture(drawing.key, drawing.title, drawing.caption, svg, shown))
     return found

@@ -11,6 +11,7 @@ from uli_fast.guarantees import Guarantee
 from uli_fast.report.canvas import Line
 from uli_fast.report.checks import check, known, tightest
 from uli_fast.report.figures_activity import arms_shown
+from uli_fast.report.turning import ahead_from, comparable, rival_among
 from uli_fast.report.words import label, number
 from uli_fast.runs import Runs
 
@@ -41,21 +42,40 @@ class Table(NamedTuple):
 
 def summary_of(lines: Sequence[Line]) -> Table:
     """Return the numbers of the terminal's table."""
-    header = ["learner", "regret", "last bad round", "late gap", "beyond F", "gap / F", "rounds/s"]
+    header = ["learner", "regret", "last bad round", "late gap", "beyond F", "gap / F"]
     caption = (
         "Regret up to the horizon and the last round with a gap above 0: medians over runs. "
         "Late gap: the largest one played in the last nine tenths of the rounds. Beyond F: runs "
         "with a gap above F at some round. Gap / F: the largest over all rounds and runs."
     )
-    against = tightest([line.runs for line in lines])
-    rows = [Row(line.name, _summary_cells(line.runs, against), line.colour) for line in lines]
+    runs = [line.runs for line in lines]
+    against, rival = tightest(runs), rival_among(runs)
+    columns = [_summary_cells(r, against) for r in runs]
+    if rival is not None and len(runs) > 1:
+        header.append("ahead at")
+        caption += (
+            f" Ahead at: from this recorded round on the mean regret is no larger than that of "
+            f"{lines[rival].name}."
+        )
+        columns = [[*x, _turned(r, runs[rival])] for x, r in zip(columns, runs, strict=True)]
+    header.append("rounds/s")
+    rows = [
+        Row(line.name, [*cells, _cell(line.runs.speed)], line.colour)
+        for line, cells in zip(lines, columns, strict=True)
+    ]
     return Table("Summary", caption, header, rows)
 
 
+def _turned(r: Runs, rival: Runs) -> Cell:
+    if not comparable(r, rival):
+        return Cell("")
+    reached = ahead_from(r, rival)
+    return Cell("not yet") if reached is None else _cell(reached)
+
+
 def _summary_cells(r: Runs, against: Guarantee | None) -> list[Cell]:
-    speed = _cell(r.horizon * r.replications / max(r.elapsed, 1e-9))
     if not known(r):
-        return [Cell("?")] * 5 + [speed]
+        return [Cell("?")] * 5
     checked = check(r, against)
     late = r.gap_from(np.array([r.horizon // 10 + 1])).max()
     own = [Cell("no F"), Cell("")]
@@ -71,7 +91,6 @@ def _summary_cells(r: Runs, against: Guarantee | None) -> list[Cell]:
         _cell(np.median(r.last_mistake())),
         _cell(late),
         *own,
-        speed,
     ]
 
 

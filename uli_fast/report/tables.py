@@ -9,6 +9,7 @@ import numpy as np
 
 from uli_fast.errors import MissingExtraError
 from uli_fast.guarantees import Guarantee
+from uli_fast.report.turning import ahead_from, comparable, rival_among
 from uli_fast.runs import Runs
 
 if TYPE_CHECKING:
@@ -34,33 +35,32 @@ def runs_table(runs: Sequence[Runs], names: Sequence[str] | None = None) -> Tabl
     from rich.text import Text
 
     first = runs[0]
-    against = reference(runs)
+    against, rival = reference(runs), rival_among(runs)
+    named = list(names or [short_name(x) for x in runs])
     title = Text(f"{first.problem}\n{first.horizon:.6g} rounds, {first.replications} replications")
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True)
-    table.add_column("learner", no_wrap=True)
-    headers = (
-        "regret",
-        "last bad",
-        "late gap",
-        "beyond F",
-        "gap/F",
-        "rounds/s",
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
     )
-    for header in headers:
+    table.add_column("learner", no_wrap=True)
+    for header in ("regret", "last bad", "late gap", "beyond F"):
         table.add_column(header, justify="right", no_wrap=True)
-    for name, r in zip(names or [short_name(x) for x in runs], runs, strict=True):
-        table.add_row(Text(name), *_cells(r, against))
-    table.caption = Text(_caption(runs, against))
+    if rival is not None and len(runs) > 1:
+        table.add_column("ahead", justify="right", no_wrap=True)
+    table.add_column("rounds/s", justify="right", no_wrap=True)
+    for name, r in zip(named, runs, strict=True):
+        turned = [] if rival is None or len(runs) < 2 else [_turned(r, runs[rival])]
+        table.add_row(Text(name), *_cells(r, against), *turned, f"{r.speed:.2g}")
+    table.caption = Text(_caption(runs, against, None if rival is None else named[rival]))
     table.caption_justify = "left"
     return table
 
 
 def _cells(r: Runs, against: Guarantee | None) -> list[str]:
     if r.gaps is None and r.block_gaps is None:
-        return ["?"] * 5 + [_speed(r)]
+        return ["?"] * 4
     late = r.gap_from(np.array([r.horizon // 10 + 1])).max()
     ratio, mark = r.worst_ratio, ""
-    if np.isnan(ratio).any() and against is not None and r.baseline:
+    if np.isnan(ratio).any() and against is not None:
         ratio, mark = r.worst_ratio_against(against), "*"
     failures = "no F" if np.isnan(ratio).any() else f"{(ratio > 1).sum()}/{ratio.size}{mark}"
     return [
@@ -68,26 +68,29 @@ def _cells(r: Runs, against: Guarantee | None) -> list[str]:
         _short(float(np.median(r.last_mistake()))),
         f"{late:.2g}",
         failures,
-        "" if np.isnan(ratio).any() else f"{ratio.max():.3g}{mark}",
-        _speed(r),
     ]
+
+
+def _turned(r: Runs, rival: Runs) -> str:
+    if not comparable(r, rival):
+        return ""
+    reached = ahead_from(r, rival)
+    return "not yet" if reached is None else _short(reached)
 
 
 def _short(x: float) -> str:
     return f"{x:.0f}" if x < 99_999 else f"{x:.1e}"
 
 
-def _speed(r: Runs) -> str:
-    return f"{r.horizon * r.replications / max(r.elapsed, 1e-9):.2g}"
-
-
-def _caption(runs: Sequence[Runs], against: Guarantee | None) -> str:
+def _caption(runs: Sequence[Runs], against: Guarantee | None, rival: str | None) -> str:
     lines = [
         "regret at the horizon and last round with a gap above 0: medians over runs",
         "late gap: the largest played in the last nine tenths of the rounds",
-        "beyond F: runs with a gap above F at some round; gap/F: the largest over all",
+        "beyond F: runs with a gap above F at some round",
     ]
-    if against is not None and any(r.baseline for r in runs):
+    if rival is not None and len(runs) > 1:
+        lines.append(f"ahead: from there on the mean regret is no larger than that of {rival}")
+    if against is not None and any(r.guarantee is None for r in runs):
         lines.append(f"* no F of its own; held against F of {against.formula}")
     deltas = sorted({r.guarantee.delta for r in runs if r.guarantee is not None})
     if deltas:
