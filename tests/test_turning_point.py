@@ -348,16 +348,37 @@ def test_the_result_depends_on_seed_and_replication_alone():
     assert one.mean_curve() == one.mean_curve(n_jobs=2)
 
 
-def test_too_large_a_table_makes_the_runs_independent_and_says_so(monkeypatch):
+def test_too_large_a_table_is_shared_as_far_as_it_goes_and_says_so(monkeypatch):
     monkeypatch.setattr(_duel, "LARGEST_TABLE", 1600)
     problem = uli.BernoulliBandit([0.7, 0.5])
     found = uli.turning_point(SE, UCB, problem, 10**8, 8, seed=2)
-    assert 0 < found.independent < 8
+    assert 0 < found.partly < 8
     assert not found.coupled
-    assert f"{found.independent} of 8 runs on independent rewards" in str(found)
+    assert f"{found.partly} of 8 runs share the first 1e+08 rewards only" in str(found)
     assert uli.turning_point(SE, UCB, problem, 10**8, 8, seed=2, n_jobs=2) == found
     alone = pair(SE, UCB, uli.BernoulliBandit([0.6, 0.5]), 10**6)
-    assert alone.table is None
+    assert alone.table.shape == (2, 801)
+
+
+def test_tables_that_are_too_large_do_not_change_the_law(monkeypatch):
+    """Runs that leave the table are not replaced by others, which would be shorter."""
+    monkeypatch.setattr(_duel, "LARGEST_TABLE", 1600)
+    problem, M = uli.BernoulliBandit([0.7, 0.5]), 400
+    alone = uli.simulate(SE, problem, 10**6, M, seed=8).eliminated_at.max(axis=1)
+    duel = _duel.Duel(SE, UCB, problem, 10**6, 3)
+    last = np.zeros(M)
+    duel.each(M, 2, lambda pair, r: last.__setitem__(r, pair.last))
+    assert 0.2 < (last > 1600).mean() < 0.9  # both kinds are there
+    assert ks_2samp(last, alone).pvalue > 1e-3
+
+
+def test_distances_from_the_law_are_those_of_all_runs():
+    problem = uli.GaussianBandit([0.5, 0.3], 0.5)
+    for rival in (UCB, uli.LilUCB(0.1)):
+        found = uli.turning_point(SE, rival, problem, 10**5, 3, seed=1)
+        played = [uli.simulate(x, problem, 10**5, 3, seed=1).tv_bound for x in (SE, rival)]
+        assert found.censored.any() or rival is UCB
+        assert found.tv_bound > max(played) / 4
 
 
 def test_mean_curve_equals_brute_force(monkeypatch):

@@ -23,8 +23,8 @@ from uli_fast.simulate import share
 if TYPE_CHECKING:
     from uli_fast.kernels._rewards import Law
 
-# Rewards of a table, over all arms; where it takes more, runs are independent. That many take
-# 0.4 GB a thread if they are 0 or 1, else 0.8 GB; a table is only made as long as it has to be.
+# Rewards of a table, over all arms; where it takes more, the others are not shared. That many
+# take 0.4 GB a thread if they are 0 or 1, else 0.8 GB; a table is as long as it has to be.
 LARGEST_TABLE = 10**8
 # Rewards drawn at a time.
 PIECE = 1 << 20
@@ -123,7 +123,9 @@ class Pair:
             self._lay_out(columns)
             if self._drop(columns) <= columns:
                 return
-        self.table, self.coupled = None, False
+        # The same table all the same: drawing anew would leave long runs to be replaced by
+        # short ones. Beyond it each learner draws its own rewards.
+        self.coupled = False
         self._drop(self.duel.horizon)
 
     def _lay_out(self, columns: int) -> None:
@@ -168,11 +170,12 @@ class Pair:
         state, self.last = path.state, None
         while state.active[worse].any() and state.n.max() <= columns and not path.done:
             path.advance()
+        self.tv = float(state.tv[0])
         last = int(state.eliminated[worse].max(initial=0))
         if state.active[worse].any() or last > H:
             self.duel.problem.check_supply(path.plays)
             return int(path.plays.max())
-        self.last, self.tv = last, float(state.tv[0])
+        self.last = last
         plays = self.counts(self.duel.uli, np.array([max(last, 1)]))[0]
         self.regret = float(plays @ self.duel.problem.gaps)
         return int(plays.max())
@@ -208,14 +211,14 @@ class Pair:
         H, gaps = self.duel.horizon, self.duel.problem.gaps
         path = Path(self, self.duel.rival, spread(max(0, H - POINTS), H, POINTS))
         low = 0
-        while ahead(self.regret, path.plays @ gaps):
-            if path.done:
-                return None
+        while ahead(self.regret, path.plays @ gaps) and not path.done:
             low = path.t
             path.save()
             path.advance()
             self.duel.problem.check_supply(path.plays)
         self.tv += float(path.state.tv[0])
+        if ahead(self.regret, path.plays @ gaps):
+            return None
         high = min(path.t, H)
         while high - low > 1:
             points = spread(low, high, POINTS)

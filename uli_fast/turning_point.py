@@ -46,7 +46,7 @@ class TurningPoint:
     horizon: int
     rounds: tuple[int | None, ...]  # one per run, None where it had not turned by the horizon
     unsettled: int = 0  # runs in which the ULI learner still had a worse arm at the horizon
-    independent: int = 0  # runs in which the table would have been too large to share
+    partly: int = 0  # runs that share only as many rewards as the largest table holds
     exact: bool = False  # a closed form, not cut at the horizon
     never: bool = False  # the closed form says that there is no turning point
     tv_bound: float = 0.0  # distance of the joint law of the runs from the exact one
@@ -65,8 +65,8 @@ class TurningPoint:
 
     @property
     def coupled(self) -> bool:
-        """Whether in every run both learners were paid from one table."""
-        return self.independent == 0
+        """Whether in every run both learners were paid from one table all the way."""
+        return self.partly == 0
 
     def quantiles(self, q: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9)) -> F64:
         """Return quantiles over runs, each one of the runs; infinite ones were not reached."""
@@ -120,10 +120,10 @@ class TurningPoint:
             notes.append("the regret of LilUCB stays bounded: a run may never turn")
         if self.unsettled:
             notes.append(f"{self.unsettled} of {runs} runs still had a worse arm by then")
-        if self.independent:
+        if self.partly:
             notes.append(
-                f"{self.independent} of {runs} runs on independent rewards: "
-                f"a shared table would hold more than {LARGEST_TABLE:.0e}"
+                f"{self.partly} of {runs} runs share the first {LARGEST_TABLE:.0e} rewards only, "
+                "and are independent beyond them"
             )
         if self.tv_bound > 0.0:
             notes.append(f"total variation from the exact law at most {self.tv_bound:.1e}")
@@ -190,7 +190,7 @@ def turning_point(
         *names,
         rounds,
         unsettled=runs - sum(settled),
-        independent=runs - sum(coupled),
+        partly=runs - sum(coupled),
         tv_bound=sum(spent),
         seed=entropy,
         _duel=duel,

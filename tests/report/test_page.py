@@ -375,16 +375,23 @@ def test_overtaking_is_read_off_the_mean_regrets(arms, tmp_path):
     from uli_fast.report.turning import ahead_from
 
     rival, own = arms["UCB"], arms["SuccessiveElimination"]
+    assert (own.eliminated_at[:, own.gaps > 0.0] > 0).all()
     late = replace(own, recorded_regret=rival.regret * 0.5)
     late.recorded_regret[0, :7] = rival.regret[:, :7].sum(axis=0) * 2.0  # the mean decides
     late.recorded_regret[1, 9] = 10.0 * rival.regret[:, 9].sum()
     assert ahead_from(late, rival) == own.rounds[10]
-    assert ahead_from(rival, rival) == own.rounds[0]  # no larger: equal will do
+    equal = replace(own, recorded_regret=rival.regret)
+    assert ahead_from(equal, rival) == own.rounds[0]  # no larger: equal will do
+    unsettled = late.eliminated_at.copy()
+    unsettled[2, np.flatnonzero(own.gaps > 0.0)[0]] = 0
+    assert ahead_from(replace(late, eliminated_at=unsettled), rival) is None
     never = replace(own, recorded_regret=rival.regret * 1.01)
     assert ahead_from(never, rival) is None
     told = Comparison({"late": late, "never": never, "UCB": rival})
     shown = page(told, tmp_path)
-    assert "Ahead at: from this recorded round on" in shown.text and "that of UCB." in shown.text
+    assert (
+        "Ahead at: from this recorded round on" in shown.text and "that of UCB, once" in shown.text
+    )
     numbers = shown.table(0)
     assert own.rounds[10] == numbers["late"][5] and len(numbers["late"]) == 7
     assert len(numbers["never"]) == len(numbers["UCB"]) == 6 and "not yet" in shown.text

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from uli_fast import _check
 from uli_fast._progress import follow
 from uli_fast.errors import ArgumentError
+from uli_fast.experiments.fingerprint import fingerprint
 from uli_fast.experiments.store import Store, locked
 from uli_fast.runs import Runs
 
@@ -77,7 +74,10 @@ def simulate_kept(
                 size *= 2
             missing = store.missing(M)
             bar.report(0, min(0.999, 1.0 - sum(count for _, count in missing) / M))
-        return store.load(M)
+        runs = store.load(M)
+    if keep_plays and runs.plays is None:
+        raise ArgumentError("keep_plays", "the checkpoint was made without them")
+    return runs
 
 
 def is_plain(learner: Any) -> bool:
@@ -86,33 +86,3 @@ def is_plain(learner: Any) -> bool:
         isinstance(getattr(learner, f.name), int | float | str | tuple | None)
         for f in fields(learner)
     )
-
-
-def fingerprint(value: Any) -> str:
-    """Return a hash of what an object is made of, the same in every process."""
-    digest = hashlib.sha256()
-    _feed(digest, value, 0)
-    return digest.hexdigest()[:16]
-
-
-def _feed(digest: Any, value: Any, depth: int) -> None:
-    if depth > 8:
-        raise ArgumentError("checkpoint", f"cannot tell {value!r} from another; use no checkpoint")
-    digest.update(type(value).__name__.encode())
-    if isinstance(value, np.ndarray):
-        digest.update(f"{value.dtype}{value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, list | tuple):
-        for item in value:
-            _feed(digest, item, depth + 1)
-    elif hasattr(value, "__code__"):
-        digest.update(value.__code__.co_code + repr(value.__code__.co_consts).encode())
-    elif hasattr(value, "py_func"):  # a function that the user compiled
-        _feed(digest, value.py_func, depth + 1)
-    elif hasattr(value, "__dict__"):
-        for name, part in sorted(vars(value).items()):
-            if not isinstance(getattr(type(value), name, None), cached_property):
-                digest.update(name.encode())
-                _feed(digest, part, depth + 1)
-    else:
-        digest.update(repr(value).encode())

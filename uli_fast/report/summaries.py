@@ -55,7 +55,7 @@ def summary_of(lines: Sequence[Line]) -> Table:
         header.append("ahead at")
         caption += (
             f" Ahead at: from this recorded round on the mean regret is no larger than that of "
-            f"{lines[rival].name}."
+            f"{lines[rival].name}, once all worse arms are eliminated in every run."
         )
         columns = [[*x, _turned(r, runs[rival])] for x, r in zip(columns, runs, strict=True)]
     header.append("rounds/s")

@@ -89,7 +89,7 @@ def _caption(runs: Sequence[Runs], against: Guarantee | None, rival: str | None)
         "beyond F: runs with a gap above F at some round",
     ]
     if rival is not None and len(runs) > 1:
-        lines.append(f"ahead: from there on the mean regret is no larger than that of {rival}")
+        lines.append(f"ahead: recorded round from which on mean regret is no larger than {rival}'s")
     if against is not None and any(r.guarantee is None for r in runs):
         lines.append(f"* no F of its own; held against F of {against.formula}")
     deltas = sorted({r.guarantee.delta for r in runs if r.guarantee is not None})

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from uli_fast._duel import ahead
 from uli_fast.runs import Runs
-
-# Regrets that differ by less, relatively, are equal: gaps are rounded numbers.
-SAME = 1e-12
 
 
 def rival_among(runs: Sequence[Runs]) -> int | None:
@@ -24,16 +22,19 @@ def rival_among(runs: Sequence[Runs]) -> int | None:
 
 def comparable(own: Runs, rival: Runs) -> bool:
     """Return whether it can be said when Runs overtake their rival."""
-    known = own.recorded_regret is not None and not own.baseline
-    return known and np.array_equal(own.rounds, rival.rounds)
+    known = own.recorded_regret is not None and own.eliminated_at is not None
+    return known and not own.baseline and np.array_equal(own.rounds, rival.rounds)
 
 
 def ahead_from(own: Runs, rival: Runs) -> int | None:
     """Return the recorded round from which on the mean regret is no larger than the rival's.
 
-    None where it is larger at the horizon.
+    None where it is larger at the horizon, or may still grow: some run has a worse arm left.
     """
+    assert own.eliminated_at is not None and own.gaps is not None
+    if (own.eliminated_at[:, own.gaps > 0.0] == 0).any():
+        return None
     mean, other = own.regret.mean(axis=0), rival.regret.mean(axis=0)
-    behind = np.flatnonzero(mean > other * (1.0 + SAME))
+    behind = np.flatnonzero(ahead(mean, other))
     first = int(behind[-1]) + 1 if behind.size else 0
     return int(own.rounds[first]) if first < own.rounds.size else None
