@@ -506,6 +506,42 @@ SABOTAGES = (
         "level",
         f"{ROW}[LB_lilUCB]",
     ),
+    Sabotage(
+        "row: the error of initial states x 0.1",
+        "uli_fast/_schedule.py",
+        "return size.H / 2.0 * math.sqrt(2.0 * size.S",
+        "return size.H / 20.0 * math.sqrt(2.0 * size.S",
+        f"{ROW}[initial_state_concentration]",
+    ),
+    Sabotage(
+        "row: policy bonus x 0.02",
+        "uli_fast/kernels/policy_elimination.py",
+        "min(b[0] * math.sqrt",
+        "min(0.02 * b[0] * math.sqrt",
+        f"{ROW}[optimism_V]",
+    ),
+    # Turning points, checkpoints.
+    Sabotage(
+        "a pair that leaves the table is drawn anew",
+        "uli_fast/_duel.py",
+        "        self.coupled = False\n",
+        "        self.table, self.coupled = None, False\n",
+        "tests/test_turning_point.py::test_tables_that_are_too_large_do_not_change_the_law",
+    ),
+    Sabotage(
+        "a checkpoint does not look at closures",
+        "uli_fast/experiments/fingerprint.py",
+        "value.__kwdefaults__, cells))",
+        "value.__kwdefaults__))",
+        "tests/experiments/test_checkpoints.py::test_a_rule_that_differs_in_its_closure_is_refused",
+    ),
+    Sabotage(
+        "a checkpoint does not look at delta",
+        "uli_fast/experiments/checkpoints.py",
+        "repr(learner) if is_plain(learner)",
+        "type(learner).__name__ if is_plain(learner)",
+        "tests/experiments/test_checkpoints.py::test_another_run_is_refused",
+    ),
 )
 
 

@@ -42,12 +42,24 @@ def log_weissman(size: Size, T: int, delta: float) -> float:
     return subsets + math.log(5.0 * H * S * A) + math.log(T) - math.log(delta)
 
 
+def initial_error(size: Size, T: int, delta: float) -> float:
+    """Bound the error of the frequencies of initial states."""
+    return size.H / 2.0 * math.sqrt(2.0 * size.S * math.log(10.0 / delta) / T)
+
+
+def value_error(size: Size, T: int, delta: float) -> float:
+    """Bound the error of the mean over initial states, for all policies at once."""
+    log = math.log(5.0) - math.log(delta) + size.log_policies
+    return size.H**2 * math.sqrt(log / (2.0 * T))
+
+
+def step_error(size: Size, T: int, delta: float) -> float:
+    """Bound the error of the mean over next states."""
+    return size.H**2 * math.sqrt(size.H * math.log(5.0 / delta) / (2.0 * T))
+
+
 def _shared_terms(size: Size, T: int, delta: float) -> float:
-    """Return the errors of the initial states, of their values, and of the next states."""
-    S, _, H, log_policies = size
-    initial = H / 2.0 * math.sqrt(2.0 * S * math.log(10.0 / delta) / T)
-    values = H**2 * math.sqrt((math.log(5.0) - math.log(delta) + log_policies) / (2.0 * T))
-    return initial + values + H**2 * math.sqrt(H * math.log(5.0 / delta) / (2.0 * T))
+    return sum(error(size, T, delta) for error in (initial_error, value_error, step_error))
 
 
 def _visits(size: Size, T: int) -> float:

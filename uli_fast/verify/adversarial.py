@@ -159,7 +159,7 @@ def freedman(quick: bool) -> Outcome:
     (f"{EXP3P_TESTS}::test_estimates_are_unbiased_by_enumeration",),
 )
 def exp3p_terms(quick: bool) -> Outcome:
-    """Corollaries bound_wtill_loss, lhat_mu, Lemmas absBound, pwtill_wtill_k (corrected).
+    """Corollaries bound_wtill_loss, lhat_mu, Lemma pwtill_wtill_k, corrected (absBound: used).
 
     The terms of Exp3.P's proof.
     """
@@ -326,7 +326,7 @@ def hedge_condition(quick: bool) -> Outcome:
     (f"{EXP3P_TESTS}::test_lanes_and_the_reference_agree_in_distribution",),
 )
 def losses_expected(quick: bool) -> Outcome:
-    """Lemmas concentration_X, concentration_Xiv, hoeffding_reward_concentration (sharp).
+    """Lemma concentration_Xiv, sharp (concentration_X, hoeffding_reward_concentration: used).
 
     Losses stay within sqrt(T log(2 / delta) / 2) of what was expected.
     """
@@ -361,7 +361,7 @@ def losses_expected(quick: bool) -> Outcome:
     ),
 )
 def meta_worst_case(quick: bool) -> Outcome:
-    """Lemmas absUB, opt_active, UB_complexity, Corollary loss_concentration.
+    """Lemmas opt_active, UB_complexity (absUB, Corollary loss_concentration: used).
 
     576 and 7 (236 and 3.84) suffice, by 3.83 where 5 is printed for 6.41.
     """

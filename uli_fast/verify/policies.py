@@ -140,7 +140,7 @@ class Watched(NamedTuple):
     N: I64  # (H, S, A) visits
     P: F64  # (H, S, A, S) P_hat
     c: F64  # (H, S, A) b / H + b, as the learner has it
-    b: F64  # (H, S, A) bonuses, by hand
+    b: F64  # (H, S, A) bonuses b, from it
     pi: I8  # (H, S)
     state: I64  # (H,)
     action: I64  # (H,)
@@ -168,7 +168,7 @@ def watched(seed: int, skipped: int, episodes: int) -> Iterator[Watched]:
         run.advance(1)
         if run.t > before:  # else the list of policies has grown
             done += 1
-            b = np.minimum(bonus(N, FIRST, DELTA_1), mdp.horizon)
+            b = c / (1.0 + 1.0 / mdp.horizon)
             yield Watched(N, P, c, b, path.pi.copy(), path.state.copy(), path.action.copy())
 
 
@@ -204,7 +204,7 @@ def choices(quick: bool) -> Outcome:
     for seed in range(2 if quick else 20):
         policies = all_policies(uli.mdps.random_dense(*SMALL, seed=seed))
         for e in watched(seed, 20_000, 200):
-            c = e.b / 2.0 + e.b
+            c = 1.5 * np.minimum(bonus(e.N, FIRST, DELTA_1), 2.0)  # b / H + b
             V = staged_values(policies, e.P, c, 2.0)[0][:, e.state[0]]
             own = int((policies == e.pi).all(axis=(1, 2)).argmax())
             short = max(short, float(V.max() - V[own]))
@@ -267,12 +267,13 @@ def optimistic_sums(quick: bool) -> Outcome:
 
     Optimistic values are at most the sums of bonuses and of martingales.
     """
-    S, A, H = SMALL
+    from uli_fast._schedule import step_error, value_error
+
+    H = SMALL[2]
     M, episodes = 3 if quick else 30, 300
-    log = math.log(5.0 / DELTA_1)
     # What the martingales of the proof may reach in so many episodes.
-    steps = H * math.sqrt(episodes * H * log / 2.0)
-    starts = H * math.sqrt(episodes * (log + S * H * math.log(A)) / 2.0)
+    about = (size_of(*SMALL), episodes, DELTA_1)
+    steps, starts = (error(*about) * episodes / H for error in (step_error, value_error))
     tight, late, worst = math.inf, 0, np.zeros(2)
     for seed in range(M):
         mdp = uli.mdps.random_dense(*SMALL, seed=seed)
@@ -338,11 +339,12 @@ def initial_states(quick: bool) -> Outcome:
     Initial states cost (H / 2) sqrt(2 S log(10 / delta) / T); the printed H sqrt(8 T log) says
     nothing.
     """
+    from uli_fast._schedule import initial_error
     from uli_fast.simulate import generator
 
     S, A, H = SMALL
     T, M, delta = 500, 50 if quick else 500, 0.1
-    allowed = H / 2.0 * math.sqrt(2.0 * S * math.log(10.0 / delta) / T)
+    allowed = initial_error(size_of(*SMALL), T, delta)
     shares = np.zeros(M)
     for r in range(M):
         mdp = uli.mdps.random_dense(*SMALL, seed=r)
