@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+LAST   := bench/.build/last.json
 
-.PHONY: demo test test-slow lint bench sabotage clean
+.PHONY: demo test test-slow lint bench bench-quick bench-check rivals sabotage clean
 
 demo: $(READY)
 	$(BIN)/uli demo
@@ -20,13 +21,36 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY)
+# Ours against its rivals; docs/performance.md and bench/history are written anew.
+bench: $(READY) rivals
 	$(BIN)/python -m pytest bench --benchmark-skip
-	$(BIN)/python -m pytest bench --benchmark-only
-	$(BIN)/python bench/ratios.py
-	$(BIN)/python bench/linear.py
-	$(BIN)/python bench/mdps.py
-	$(BIN)/python bench/arm_sets.py
+	mkdir -p bench/.build
+	$(BIN)/python -m pytest bench --benchmark-only --benchmark-quiet --benchmark-json=$(LAST)
+	$(BIN)/python bench/growth.py
+	$(BIN)/python bench/report.py --keep
+
+bench-quick: $(READY)
+	mkdir -p bench/.build
+	$(BIN)/python -m pytest bench --quick --benchmark-only --benchmark-quiet --benchmark-json=$(LAST)
+	$(BIN)/python bench/report.py --keep
+
+# Measures anew, and fails on a missed goal or a ratio far below what it used to be.
+bench-check: $(READY)
+	mkdir -p bench/.build
+	$(BIN)/python -m pytest bench --quick --benchmark-only --benchmark-quiet --benchmark-json=$(LAST)
+	$(BIN)/python bench/check.py
+
+# Other libraries, each in an environment of its own; one that cannot be had is left out.
+rivals: .venv-mabwiser .venv-rlberry .venv-smpybandits .venv-vowpalwabbit
+
+.venv-mabwiser:     PACKAGES := mabwiser==2.7.4
+.venv-rlberry:      PACKAGES := rlberry==0.7.3 rlberry-scool==0.7.3 gymnasium==0.29.1
+.venv-smpybandits:  PACKAGES := SMPyBandits==0.9.7 'numpy<2.1' scipy==1.13.1
+.venv-vowpalwabbit: PACKAGES := vowpalwabbit 'numpy<2'
+.venv-%:
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet --disable-pip-version-check $(PACKAGES) \
+	  || { echo "$* cannot be installed here: its comparisons are left out"; rm -rf $@; }
 
 sabotage: $(READY)
 	$(BIN)/python -m tests.sabotage
@@ -38,4 +62,4 @@ $(READY): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .benchmarks dist uli-demo
+	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .benchmarks dist uli-demo

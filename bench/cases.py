@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import plain as loops
 
 from uli_fast import (
     BernoulliBandit,
@@ -62,6 +63,18 @@ class Case:
 
     prepare: Callable[[int], Run]
     factor: float = 1
+    says_its_time: bool = False  # a run returns its own seconds: it is in another process
+
+
+@functools.cache
+def yardstick() -> Case:
+    """Return a million Bernoulli draws, which every machine takes some time for."""
+    return plain(loops.draws, TIE, 10**6)
+
+
+def tenth(loop: Callable[..., Any], means: Any) -> Case:
+    """Return a plain loop of 10^7 rounds that stands for one of 10^8."""
+    return plain(loop, means, 10**8, factor=10)
 
 
 def per_round(case: Case, rounds: int) -> Case:
@@ -122,6 +135,28 @@ def simulated(learner: ArmLearner, problem: Any, horizon: int, replications: int
             return runs.final_plays
 
         return run
+
+    return Case(prepare)
+
+
+def simulated_rounds(learner: ArmLearner, means: Any, horizon: int, replications: int) -> Case:
+    """Return replications round by round, as ``simulate`` plays them on one thread."""
+    problem = BernoulliBandit(means)
+
+    def prepare(seed: int) -> Run:
+        batch = (learner, problem, horizon, replications, SEED + seed, "rounds", [horizon])
+        return lambda: simulate(*batch, progress=False).final_plays
+
+    return Case(prepare)
+
+
+def side_by_side(loop: Callable[..., Any], means: Any, horizon: int, replications: int) -> Case:
+    """Return replications in NumPy, all of them in every operation."""
+    p = np.array(means)
+
+    def prepare(seed: int) -> Run:
+        rng = generator(SEED, seed)
+        return lambda: loop(p, horizon, DELTA, rng, replications)
 
     return Case(prepare)
 

@@ -1,25 +1,116 @@
-"""Shared by the benchmarks: one way to measure a case."""
+"""One way to measure: ours and a rival in turn, in one process, from the same seeds.
+
+``versus`` hands ours to pytest-benchmark, and times the rival just before each run of ours. A
+side's time is the median over seeds of the minimum over repeats: the minimum removes what else
+the machine does, the median keeps easy seeds from flattering. What is compared, and what it
+should reach, stands in goals.toml under the name of the benchmark, ``stem/name``.
+"""
 
 from __future__ import annotations
 
+import gc
+import time
 from collections.abc import Callable
-from itertools import count
+from pathlib import Path
+from statistics import median
+from typing import Any
 
+import numpy as np
 import pytest
-from cases import Case, Run
+from cases import Case, yardstick
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="fewer seeds and repeats, nothing long")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: not in a quick run")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if config.getoption("--quick") and item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.skip(reason="long: not in a quick run"))
+
+
+def key_of(item: pytest.Item) -> str:
+    """Return a benchmark's name in goals.toml."""
+    return f"{Path(item.path).stem.removeprefix('test_')}/{item.name.removeprefix('test_')}"
+
+
+def clock(case: Case, seed: int) -> float:
+    """Return the seconds of one run."""
+    run = case.prepare(seed)
+    begun = time.perf_counter()
+    said = run()
+    took = time.perf_counter() - begun
+    return case.factor * (said if case.says_its_time else took)
 
 
 @pytest.fixture
-def measure(benchmark) -> Callable[[Case, int], None]:
-    """Time runs of a case, each from a new seed; the first one, which compiles, is not timed."""
+def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Measure ours against a rival; without one, against a yardstick that shows the machine."""
 
-    def time_case(case: Case, rounds: int) -> None:
-        seeds = count()
+    def measure(
+        ours: Case | None, rival: Case | None = None, seeds: int = 5, repeats: int = 5
+    ) -> None:
+        assert ours is not None
+        if request.config.getoption("--quick"):
+            seeds, repeats = (3 if seeds > 1 else 1), min(repeats, 3)
+        other = yardstick() if rival is None else rival
+        best = np.full((2, seeds), np.inf)
+        order = iter([seed for _ in range(repeats) for seed in range(seeds)])
 
-        def setup() -> tuple[tuple[Run], dict[str, Run]]:
-            return (case.prepare(next(seeds)),), {}
+        def setup() -> tuple[tuple[int, Any], dict[str, Any]]:
+            seed = next(order)
+            best[1, seed] = min(best[1, seed], clock(other, seed))
+            return (seed, ours.prepare(seed)), {}
 
-        benchmark.extra_info["counts_fold"] = case.factor
-        benchmark.pedantic(lambda run: run(), setup=setup, rounds=rounds, warmup_rounds=1)
+        def play(seed: int, run: Callable[[], Any]) -> None:
+            begun = time.perf_counter()
+            run()
+            best[0, seed] = min(best[0, seed], ours.factor * (time.perf_counter() - begun))
 
-    return time_case
+        for side in (ours, other):
+            if not side.says_its_time:
+                side.prepare(0)()  # compiles
+        gc.collect()
+        gc.disable()
+        try:
+            benchmark.pedantic(play, setup=setup, rounds=seeds * repeats)
+        finally:
+            gc.enable()
+        mine, theirs = (float(median(times)) for times in best)
+        benchmark.extra_info.update(
+            key=key_of(request.node),
+            ours=mine,
+            slowest=float(best[0].max()),
+            rival=theirs,
+            ratio=theirs / mine,
+            yardstick=rival is None,
+            seeds=seeds,
+            repeats=repeats,
+        )
+
+    return measure
+
+
+def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict) -> None:
+    """Keep what matters for the figures, and nothing that names a place."""
+    import numba
+
+    import uli_fast
+
+    cpu = machine_info.get("cpu", {}).get("brand_raw", machine_info.get("machine", ""))
+    python = machine_info["python_version"]
+    machine_info.clear()
+    machine_info.update(
+        cpu=cpu, python_version=python, numpy=np.__version__, numba=numba.__version__
+    )
+    machine_info["uli_fast"] = uli_fast.__version__
+
+
+def pytest_benchmark_update_commit_info(config: pytest.Config, commit_info: dict) -> None:
+    for name in set(commit_info) - {"id", "dirty"}:
+        del commit_info[name]

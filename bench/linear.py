@@ -1,31 +1,17 @@
-"""Designs, spanners and whole phases against plain rivals, in one run: ``python bench/linear.py``.
-
-Each time is the minimum over repeats; ours and the rival take turns.
-"""
+"""Designs, spanners and whole phases, ours and plain rivals."""
 
 from __future__ import annotations
 
 import copy
-import time
-from collections.abc import Callable
+import functools
 
 import numpy as np
+from cases import Case, Run
 
 from uli_fast import designs
 from uli_fast.arm_sets import ArmSet, Ball, Finite, Polytope
 from uli_fast.learners.spanner_elimination import SpannerElimination, SpannerPhases
 from uli_fast.spanners import barycentric_spanner
-
-
-def fastest(repeats: int, *jobs: Callable[[], object]) -> list[float]:
-    """Return the shortest time of each job in seconds, the jobs taking turns."""
-    best = [float("inf")] * len(jobs)
-    for _ in range(repeats):
-        for i, job in enumerate(jobs):
-            begun = time.perf_counter()
-            job()
-            best[i] = min(best[i], time.perf_counter() - begun)
-    return best
 
 
 def frank_wolfe(arms: np.ndarray) -> np.ndarray:
@@ -43,36 +29,47 @@ def frank_wolfe(arms: np.ndarray) -> np.ndarray:
         weights[a] += step
 
 
-def clouds(K: int, d: int) -> dict[str, np.ndarray]:
+@functools.cache
+def cloud(K: int, d: int, shape: str) -> np.ndarray:
+    """Return K arms on a sphere or in a ball."""
     rng = np.random.default_rng(0)
     sphere = rng.standard_normal((K, d))
     sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
-    return {"on a sphere": sphere, "in a ball": sphere * rng.uniform(0, 1, (K, 1)) ** 2}
+    return sphere if shape == "sphere" else sphere * rng.uniform(0, 1, (K, 1)) ** 2
 
 
-def report_designs() -> None:
-    for d, K, repeats in ((20, 10**4, 7), (50, 10**5, 2)):
-        limit = 4 * d * np.log(np.log(d)) + 16
-        for name, arms in clouds(K, d).items():
-            ours, rival = fastest(
-                repeats, lambda a=arms: designs.g_optimal(a), lambda a=arms: frank_wolfe(a)
-            )
-            support = int((designs.g_optimal(arms).weights > 0).sum())
-            print(
-                f"design, d = {d}, K = {K}, {name}: {1e3 * ours:.1f} ms, plain Frank-Wolfe "
-                f"{1e3 * rival:.1f} ms, {rival / ours:.1f}x; support {support} of {limit:.0f}"
-            )
+def design(arms: np.ndarray) -> Case:
+    """Return our design; its support is within the bound of phased elimination."""
+    d = arms.shape[1]
+    support = int((designs.g_optimal(arms).weights > 0).sum())
+    assert support <= 4 * d * np.log(np.log(d)) + 16
+    return Case(lambda seed: lambda: designs.g_optimal(arms))
 
 
-def report_finite_spanner() -> None:
-    points = np.random.default_rng(1).standard_normal((1000, 20))
-    region = Finite(points / np.linalg.norm(points, axis=1, keepdims=True))
-    for C in (2.0, 1.2):
-        spanner = barycentric_spanner(region, C)
-        (ours,) = fastest(20, lambda c=C: barycentric_spanner(region, c))
-        print(
-            f"finite spanner, K = 1000, d = 20, C = {C}: {1e3 * ours:.2f} ms, {spanner.swaps} swaps"
-        )
+def plain_design(arms: np.ndarray) -> Case:
+    """Return the straightforward design."""
+    return Case(lambda seed: lambda: frank_wolfe(arms))
+
+
+def finite_spanner(K: int, d: int, C: float) -> Case:
+    """Return a spanner of K random unit vectors."""
+
+    def prepare(seed: int) -> Run:
+        points = np.random.default_rng([1, seed]).standard_normal((K, d))
+        region = Finite(points / np.linalg.norm(points, axis=1, keepdims=True))
+        return lambda: barycentric_spanner(region, C)
+
+    return Case(prepare)
+
+
+def region_of(shape: str, d: int, rng: np.random.Generator) -> ArmSet:
+    """Return the unit ball, or 6d random facets in a box."""
+    if shape == "ball":
+        return Ball(d)
+    rows = rng.standard_normal((6 * d, d))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    box = np.vstack([rows, np.eye(d), -np.eye(d)])
+    return Polytope(box, np.concatenate([rng.uniform(0.3, 0.6, 6 * d), np.full(2 * d, d**-0.5)]))
 
 
 def opened(region: ArmSet, theta: np.ndarray) -> SpannerPhases:
@@ -84,33 +81,22 @@ def opened(region: ArmSet, theta: np.ndarray) -> SpannerPhases:
     return phases
 
 
-def report_phases() -> None:
-    rng = np.random.default_rng(2)
-    for d in (5, 10):
-        rows = rng.standard_normal((6 * d, d))
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        box = np.vstack([rows, np.eye(d), -np.eye(d)])
-        bounds = np.concatenate([rng.uniform(0.3, 0.6, 6 * d), np.full(2 * d, d**-0.5)])
+def third_phase(shape: str, d: int, backend: str) -> Case:
+    """Return the spanner of a third phase, with our oracle or cvxpy's."""
+
+    def prepare(seed: int) -> Run:
+        rng = np.random.default_rng([2, d, seed])
+        region = region_of(shape, d, rng)
         theta = rng.standard_normal(d)
-        theta /= np.linalg.norm(theta)
-        for region in (Ball(d), Polytope(box, bounds)):
-            slow = copy.copy(region)
-            slow.backend = "cvxpy"
-            ready = opened(region, theta)
+        ready = opened(region, theta / np.linalg.norm(theta))
+        if backend == "cvxpy":
+            ready.region = copy.copy(region)
+            ready.region.backend = "cvxpy"
 
-            def phase(where: ArmSet, ready: SpannerPhases = ready) -> None:
-                again = copy.copy(ready)
-                again.region = where
-                again.open()
+        def run() -> None:
+            again = copy.copy(ready)
+            again.open()
 
-            ours, rival = fastest(3, lambda r=region: phase(r), lambda s=slow: phase(s))
-            print(
-                f"third phase, {type(region).__name__}, d = {d}: {1e3 * ours:.2f} ms, cvxpy "
-                f"parametrised {1e3 * rival:.0f} ms, {rival / ours:.0f}x"
-            )
+        return run
 
-
-if __name__ == "__main__":
-    report_finite_spanner()
-    report_phases()
-    report_designs()
+    return Case(prepare)

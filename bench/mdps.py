@@ -1,18 +1,21 @@
-"""Choosing policies and playing episodes, in one run: ``python bench/mdps.py``.
+"""Choosing policies and playing episodes, ours and plain rivals.
 
 Per episode, everything included: drawing, choosing, learning. Ours and the rival go on from
-the same state and take turns; each time is the minimum over repeats. Bonuses are small, so
-that values are not all clipped and ties do not make choices cheap.
+the same state. Bonuses are small, so that values are not all clipped and ties do not make
+choices cheap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from linear import fastest
+from cases import Case, Run
 
 import uli_fast as uli
+from uli_fast._schedule import PhasePlan
 from uli_fast._typing import I8
 from uli_fast.kernels import policy_elimination as kernel
 from uli_fast.learners._policies import grown, new_ledger, new_model, new_path
@@ -20,14 +23,6 @@ from uli_fast.learners._policy_sets import PolicySet, mean_values
 from uli_fast.simulate import generator
 
 LOG_IOTA = 0.05
-SIZES = ((3, 2, 3), (3, 2, 4), (4, 2, 4))
-RESTRICTED = (
-    ((3, 2, 4), (1000, 2000)),
-    ((4, 2, 4), (1000, 5000, 20_000)),
-    ((3, 3, 3), (1000, 5000, 15_000)),
-    ((2, 2, 7), (1000, 8000)),
-    ((3, 2, 5), (1000, 20_000)),
-)
 
 
 def episodes(mdp: uli.TabularMDP, chooser: kernel.Chooser, n: int) -> Callable[[], None]:
@@ -63,38 +58,41 @@ def best_of(mdp: uli.TabularMDP, size: int) -> PolicySet:
     return everything(mdp).kept(values >= np.sort(values)[-size])
 
 
-def compared(mdp: uli.TabularMDP, ours: PolicySet, method: str) -> tuple[float, float]:
-    """Return seconds per episode of ours and of the plain enumeration."""
-    few, many = max(3, 200_000 // ours.count), 2000
-    times = fastest(
-        15,
-        episodes(mdp, ours.chooser(method), many),
-        episodes(mdp, ours.chooser("plain"), few),
-    )
-    return times[0] / many, times[1] / few
+def playing(mdp: uli.TabularMDP, left: PolicySet, method: str, n: int) -> Case:
+    """Return n episodes, per episode; runs go on from each other."""
+    play = episodes(mdp, left.chooser(method), n)
+    return Case(lambda seed: play, 1.0 / n)
 
 
-def report_choices() -> None:
-    print("| policies | left | us per episode | plain enumeration, us | ratio |")
-    print("| --- | --- | --- | --- | --- |")
-    for sizes in SIZES:
-        mdp = uli.mdps.random_dense(*sizes, seed=1)
-        ours, plain = compared(mdp, everything(mdp), "auto")
-        line(mdp.n_policies, "all: backward induction", ours, plain)
-    for sizes, left in RESTRICTED:
-        mdp = uli.mdps.random_dense(*sizes, seed=2)
-        for size in left:
-            ours, plain = compared(mdp, best_of(mdp, size), "trie")
-            line(mdp.n_policies, f"{size:,}, {sizes}: trie", ours, plain)
-    for sizes in ((3, 2, 7), (4, 2, 5), (2, 3, 6)):
-        mdp = uli.mdps.random_dense(*sizes, seed=3)
-        (ours,) = fastest(5, episodes(mdp, best_of(mdp, mdp.n_policies // 2).chooser("trie"), 100))
-        line(mdp.n_policies, f"half, {sizes}: trie", ours / 100)
+def enumerated(mdp: uli.TabularMDP, left: PolicySet) -> Case:
+    """Return episodes by plain enumeration of the policies left, per episode."""
+    return playing(mdp, left, "plain", max(3, 200_000 // left.count))
 
 
-def line(policies: int, left: str, ours: float, plain: float | None = None) -> None:
-    rival = "- | -" if plain is None else f"{1e6 * plain:.1f} | {plain / ours:.0f}x"
-    print(f"| {policies:,} | {left} | {1e6 * ours:.2f} | {rival} |", flush=True)
+def simulated(learner: object, mdp: uli.TabularMDP, n: int) -> Case:
+    """Return a run of n episodes by ``simulate``, per episode."""
+
+    def prepare(seed: int) -> Run:
+        return lambda: uli.simulate(learner, mdp, n, seed=seed, rounds=[n])
+
+    return Case(prepare, 1.0 / n)
+
+
+@dataclass(frozen=True)
+class Short(uli.PolicyElimination):
+    """Phases of 400, 800, ... episodes with the small bonus; nothing is proved of them."""
+
+    schedule: tuple[float, float] = (1.0, 1.0)
+
+    def plan(self, size: Any, m: int) -> PhasePlan:
+        L = 0.2 * LOG_IOTA / m
+        bonus = (float(size.H), 2.0 * size.S * L, 2.0 * size.H * size.S * L)
+        return PhasePlan(400 * 2 ** (m - 1), bonus)
+
+
+def in_numpy(mdp: uli.TabularMDP, n: int, bonus: float) -> Case:
+    """Return n episodes of UCB-VI in NumPy, per episode."""
+    return Case(lambda seed: lambda: ucbvi_in_numpy(mdp, n, bonus), 1.0 / n)
 
 
 def ucbvi_in_numpy(mdp: uli.TabularMDP, n: int, bonus: float) -> None:
@@ -118,25 +116,3 @@ def ucbvi_in_numpy(mdp: uli.TabularMDP, n: int, bonus: float) -> None:
             N[h, s, a] += 1
             N3[h, s, a, k] += 1
             s = k
-
-
-def report_rivals() -> None:
-    for sizes in ((5, 3, 5), (10, 3, 10)):
-        mdp = uli.mdps.random_dense(*sizes, seed=1)
-        for learner in (uli.UCBVI(0.1), uli.UBEV(0.1)):
-            name = type(learner).__name__
-
-            def ours(learner: object = learner, mdp: uli.TabularMDP = mdp) -> None:
-                uli.simulate(learner, mdp, 100_000, seed=1, rounds=[100_000])
-
-            bonus = uli.UCBVI(0.1).bonus(mdp, 100_000)
-            mine, numpy = fastest(5, ours, lambda m=mdp, b=bonus: ucbvi_in_numpy(m, 500, b))
-            text = f"{name}, {sizes}: {10 * mine:.2f} us per episode"
-            if name == "UCBVI":
-                text += f"; in NumPy {2000 * numpy:.0f} us, {numpy / 500 / (mine / 1e5):.0f}x"
-            print(text, flush=True)
-
-
-if __name__ == "__main__":
-    report_choices()
-    report_rivals()

@@ -1,24 +1,22 @@
-"""Oracle calls against other solvers, in one run and in turn: ``python bench/arm_sets.py``.
+"""Oracle calls, ours and other solvers'.
 
 The slices are those of a spanner phase: one cut <theta, a> >= max - slack and the 2d
 rows |B^-1 a| <= C. The directions are those that a spanner asks for, both signs. A time
-is per call, the constraints prepared: the minimum over repeats, the median over seeds.
+is per call, the constraints prepared.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
+import functools
 from collections.abc import Callable
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
+from cases import Case, Run
 
 from uli_fast.arm_sets import ArmSet, Ball, Polytope
 
 Solve = Callable[[Any], Any]
-DIMENSIONS = (5, 10, 20)
 C = 1.2
 
 
@@ -27,6 +25,7 @@ class Phase(NamedTuple):
 
     le: tuple[np.ndarray, np.ndarray]
     directions: np.ndarray  # (calls, d), of length 1
+    first: float  # the largest value in the first of them
 
 
 def polytope_rows(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -65,7 +64,7 @@ def phase(arm_set: ArmSet, rng: np.random.Generator) -> Phase:
     le = np.vstack([-theta, box[0]]), np.append(-cut, box[1])
     cutting = arm_set.restrict(le=le)
     _, directions = spanner(lambda u: cutting.maximize(u)[0], d, 1e7)
-    return Phase(le, directions)
+    return Phase(le, directions, cutting.maximize(directions[0])[1])
 
 
 def restricted(arm_set: ArmSet, given: Phase) -> Callable[[], Solve]:
@@ -137,6 +136,19 @@ def cvxpy(describe: Callable[[Any], list[Any]], given: Phase) -> Solve:
     return solve
 
 
+def rebuilt(describe: Callable[[Any], list[Any]], given: Phase) -> Solve:
+    """Return cvxpy as it is first written: a new problem for every call."""
+    import cvxpy as cp
+
+    def solve(direction: np.ndarray) -> Any:
+        a = cp.Variable(direction.size)
+        constraints = [*describe(a), given.le[0] @ a <= given.le[1]]
+        cp.Problem(cp.Maximize(direction @ a), constraints).solve(solver=cp.CLARABEL)
+        return a.value
+
+    return solve
+
+
 def polytope_case(d: int, seed: int) -> tuple[Phase, dict[str, Callable[[], Solve]]]:
     """Return a polytope's phase and what prepares its solvers, by name, ours first."""
     rng = np.random.default_rng([d, seed])
@@ -144,10 +156,10 @@ def polytope_case(d: int, seed: int) -> tuple[Phase, dict[str, Callable[[], Solv
     given = phase(Polytope(G, h), rng)
     return given, {
         "kernel": restricted(Polytope(G, h, "kernel"), given),
-        "highs": restricted(Polytope(G, h, "highs"), given),
-        "highspy, warm": lambda: highs(G, h, given),
+        "highspy": lambda: highs(G, h, given),
         "linprog": lambda: linprog(G, h, given),
-        "cvxpy, parametrised": lambda: cvxpy(lambda a: [G @ a <= h], given),
+        "cvxpy": lambda: cvxpy(lambda a: [G @ a <= h], given),
+        "rebuilt": lambda: rebuilt(lambda a: [G @ a <= h], given),
     }
 
 
@@ -158,63 +170,41 @@ def ball_case(d: int, seed: int) -> tuple[Phase, dict[str, Callable[[], Solve]]]
     given = phase(Ball(d), np.random.default_rng([d, seed]))
     return given, {
         "kernel": restricted(Ball(d, backend="kernel"), given),
-        "clarabel": restricted(Ball(d, backend="clarabel"), given),
-        "Clarabel, update(q)": lambda: clarabel(given),
-        "cvxpy, parametrised": lambda: cvxpy(lambda a: [cp.norm(a) <= 1], given),
+        "clarabel": lambda: clarabel(given),
+        "cvxpy": lambda: cvxpy(lambda a: [cp.norm(a) <= 1], given),
+        "rebuilt": lambda: rebuilt(lambda a: [cp.norm(a) <= 1], given),
     }
 
 
 CASES = {"polytope": polytope_case, "ball": ball_case}
 
 
-def microseconds(solve: Callable[[Any], Any], directions: np.ndarray) -> float:
-    """Return the time of one call, over all directions once."""
-    begin = time.perf_counter()
-    for u in directions:
-        solve(u)
-    return (time.perf_counter() - begin) / len(directions) * 1e6
+# Directions of a phase that a run asks for.
+CALLS = 20
 
 
-def measure(name: str, d: int, seeds: int = 3, repeats: int = 5) -> dict[str, float]:
-    """Return microseconds per call by solver; all solvers take turns."""
-    times: dict[str, list[float]] = {}
-    for seed in range(seeds):
-        given, makers = CASES[name](d, seed)
-        best = dict.fromkeys(makers, np.inf)
-        for _ in range(repeats):
-            values = []
-            for key, make in makers.items():
-                # The slow ones get fewer directions: their times hardly differ.
-                slow = key.startswith(("linprog", "cvxpy"))
-                directions = given.directions[: 21 if slow else None]
-                solve = make()  # a phase begins: nothing is known of it
-                values.append(directions[0] @ _point(solve(directions[0])))
-                best[key] = min(best[key], microseconds(solve, directions[1:]))
-            assert np.ptp(values) < 1e-5, "they disagree"
-        for key, taken in best.items():
-            times.setdefault(key, []).append(taken)
-    return {key: median(taken) for key, taken in times.items()}
+@functools.cache
+def _prepared(name: str, d: int, seed: int) -> tuple[Phase, dict[str, Callable[[], Solve]]]:
+    return CASES[name](d, seed)
+
+
+def calls(name: str, d: int, solver: str) -> Case:
+    """Return calls of a solver, per call; a phase has begun and its first call is made."""
+
+    def prepare(seed: int) -> Run:
+        given, makers = _prepared(name, d, seed)
+        solve, directions = makers[solver](), given.directions[: CALLS + 1]
+        first = directions[0] @ _point(solve(directions[0]))
+        assert abs(first - given.first) < 1e-5, "they disagree"
+
+        def run() -> None:
+            for u in directions[1:]:
+                solve(u)
+
+        return run
+
+    return Case(prepare, 1.0 / CALLS)
 
 
 def _point(answer: Any) -> np.ndarray:
     return answer[0] if isinstance(answer, tuple) else answer
-
-
-def main() -> None:
-    """Print a table of times and ratios."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--repeats", type=int, default=5)
-    given = parser.parse_args()
-    for name in CASES:
-        for d in DIMENSIONS:
-            times = measure(name, d, given.seeds, given.repeats)
-            ours = times["kernel"]
-            print(f"{name}, d = {d}: kernel {ours:.1f} us per call")
-            for key, taken in times.items():
-                if key != "kernel":
-                    print(f"    {key:22s} {taken:8.1f} us  {taken / ours:6.1f} x")
-
-
-if __name__ == "__main__":
-    main()

@@ -23,6 +23,15 @@ plain: Callable[[Callable[..., Any]], Callable[..., Any]] = numba.njit(
 
 
 @plain
+def draws(p, T, delta, rng):
+    """Nothing but rewards of the first arm: what a round takes at least."""
+    total = 0
+    for _ in range(T):
+        total += rng.random() < p[0]
+    return total
+
+
+@plain
 def successive_elimination(p, T, delta, rng):
     """SE-MAB by sweeps over the survivors, which are kept packed.
 
@@ -298,4 +307,38 @@ def geometric_hedge(x, nu, p, T, delta, rng):
         y = np.linalg.inv((columns * probability) @ x) @ columns
         v = (columns * y).sum(axis=0)
         lw += eta * (2.0 * beta * v - loss * (x[arm] @ y))
+    return n
+
+
+def ucb_side_by_side(p, T, delta, rng, M):
+    """UCB in NumPy, M replications at once: what a vectorising author would write."""
+    K, each = p.size, np.arange(M)
+    n = np.ones((M, K))
+    total = (rng.random((M, K)) < p).astype(np.float64)
+    log_term = math.log(2.0 / delta)
+    for t in range(K + 1, T + 1):
+        index = total / n + np.sqrt((log_term + 2.0 * math.log(t)) / n)
+        arm = index.argmax(axis=1)
+        total[each, arm] += rng.random(M) < p[arm]
+        n[each, arm] += 1.0
+    return n
+
+
+def exp3p_side_by_side(p, T, delta, rng, M):
+    """Exp3.P in NumPy, M replications at once."""
+    K, each = p.size, np.arange(M)
+    gamma = min(0.5, math.sqrt(K * math.log(10.0 * K / delta) / T))
+    eta = gamma / K
+    n = np.zeros((M, K))
+    w = np.ones((M, K))
+    for _ in range(T):
+        probability = w * ((1.0 - gamma) / w.sum(axis=1, keepdims=True)) + gamma / K
+        below = probability.cumsum(axis=1) <= rng.random((M, 1))
+        arm = np.minimum(below.sum(axis=1), K - 1)
+        n[each, arm] += 1.0
+        loss = rng.random(M) >= p[arm]
+        gain = 2.0 * eta * eta / probability
+        gain[each, arm] -= eta * loss / probability[each, arm]
+        w *= np.exp(gain)
+        w /= w.max(axis=1, keepdims=True)
     return n

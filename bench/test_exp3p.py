@@ -1,65 +1,65 @@
-"""Exp3.P: replications in lockstep against plain Numba and C; a whole meta-run."""
+"""Exp3.P: replications in lockstep against plain Numba, C and NumPy, per round of one of them.
+
+They are long enough for the lanes' polynomial and for 64 seeds to be a percent or two.
+"""
 
 import plain as loops
 import pytest
 from cases import (
     GAP,
     MANY,
+    REPLICATIONS,
     SPREAD,
     in_c,
     lockstep,
     lockstep_in_c,
-    meta_run,
+    per_round,
     plain,
+    side_by_side,
 )
+from rivals import another_library
 
 SIZES = pytest.mark.parametrize(
     ("means", "T"),
-    [(GAP, 10**6), (SPREAD, 3 * 10**5), (MANY, 5 * 10**4)],
-    ids=["K=2", "K=10", "K=100"],
-)
-LOOPS = pytest.mark.parametrize(
-    "loop", [loops.exp3p, loops.exp3p_polynomial], ids=["exp", "polynomial"]
+    [(GAP, 4 * 10**5), (SPREAD, 2 * 10**5), (MANY, 4 * 10**4)],
+    ids=["2", "10", "100"],
 )
 
 
-@pytest.mark.benchmark(group="Exp3.P, 64 replications")
 @SIZES
-def test_lanes(measure, means, T):
-    measure(lockstep(means, T), rounds=5)
+@pytest.mark.parametrize("loop", [loops.exp3p, loops.exp3p_polynomial], ids=["plain", "polynomial"])
+def test_lanes(versus, means, T, loop):
+    versus(lockstep(means, T), per_round(plain(loop, means, T), T), seeds=3, repeats=10)
 
 
-@pytest.mark.benchmark(group="Exp3.P, 64 replications")
 @SIZES
-def test_lanes_in_c(measure, means, T):
+def test_lanes_against_c(versus, means, T):
     case = lockstep_in_c(means, T)
     if case is None:
         pytest.skip("gcc is missing: C is not measured")
-    measure(case, rounds=5)
+    versus(lockstep(means, T), case, seeds=3, repeats=10)
 
 
-@pytest.mark.benchmark(group="Exp3.P, one replication")
-@SIZES
-def test_one_lane(measure, means, T):
-    measure(lockstep(means, T, replications=1), rounds=10)
+def test_lanes_against_numpy(versus):
+    T, M = 2000, REPLICATIONS
+    rival = side_by_side(loops.exp3p_side_by_side, SPREAD, T, M)
+    versus(lockstep(SPREAD, 2 * 10**5), per_round(rival, M * T), seeds=2)
 
 
-@pytest.mark.benchmark(group="Exp3.P, one replication")
-@LOOPS
-@SIZES
-def test_plain_loop(measure, means, T, loop):
-    measure(plain(loop, means, T), rounds=10)
+def test_one_replication(versus):
+    T = 2 * 10**5
+    versus(lockstep(SPREAD, T, 1), per_round(plain(loops.exp3p, SPREAD, T), T), repeats=10)
 
 
-@pytest.mark.benchmark(group="Exp3.P, one replication")
-@SIZES
-def test_c(measure, means, T):
-    case = in_c("exp3p", means, T)
+def test_one_replication_against_c(versus):
+    T = 2 * 10**5
+    case = in_c("exp3p", SPREAD, T)
     if case is None:
         pytest.skip("gcc is missing: C is not measured")
-    measure(case, rounds=10)
+    versus(lockstep(SPREAD, T, 1), per_round(case, T), repeats=10)
 
 
-@pytest.mark.benchmark(group="MetaElimination, three phases with proved constants")
-def test_meta_run(measure):
-    measure(meta_run(), rounds=1)
+@pytest.mark.long
+def test_lanes_against_a_library(versus):
+    rival = another_library("smpybandits", "exp3")
+    versus(lockstep(SPREAD, 2 * 10**5), rival, seeds=2, repeats=2)

@@ -1,25 +1,52 @@
-"""Policy elimination: episodes with every way of choosing, on all policies and on what is left."""
+"""Policy elimination: choosing among all policies, and among what is left of them."""
 
 import pytest
-from cases import Case
-from mdps import best_of, episodes, everything
+from mdps import Short, best_of, enumerated, everything, playing, simulated
 
 from uli_fast import mdps
 
-N = 100
+RESTRICTED = (
+    ((3, 2, 4), 1000),
+    ((4, 2, 4), 1000),
+    ((4, 2, 4), 5000),
+    ((4, 2, 4), 20_000),
+    ((3, 3, 3), 1000),
+    ((3, 3, 3), 15_000),
+    ((2, 2, 7), 1000),
+    ((2, 2, 7), 8000),
+    ((3, 2, 5), 1000),
+    ((3, 2, 5), 20_000),
+)
 
 
-@pytest.mark.parametrize("sizes", [(3, 2, 3), (3, 2, 4)], ids=["512", "4096"])
-@pytest.mark.parametrize("method", ["auto", "trie", "plain"])
-@pytest.mark.benchmark(group="policy elimination, all policies, 100 episodes")
-def test_all(measure, sizes, method):
+def name(value):
+    return "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+@pytest.mark.parametrize("sizes", [(3, 2, 3), (3, 2, 4), (4, 2, 4)], ids=["512", "4096", "65536"])
+def test_all_policies(versus, sizes):
     mdp = mdps.random_dense(*sizes, seed=1)
-    measure(Case(lambda seed: episodes(mdp, everything(mdp).chooser(method), N)), rounds=10)
+    left = everything(mdp)
+    versus(playing(mdp, left, "auto", 2000), enumerated(mdp, left), seeds=1, repeats=15)
 
 
-@pytest.mark.parametrize("left", [1000, 20_000])
-@pytest.mark.parametrize("method", ["trie", "plain"])
-@pytest.mark.benchmark(group="policy elimination, 65,536 policies of which some are left")
-def test_left(measure, left, method):
-    mdp = mdps.random_dense(4, 2, 4, seed=2)
-    measure(Case(lambda seed: episodes(mdp, best_of(mdp, left).chooser(method), N)), rounds=5)
+@pytest.mark.parametrize(("sizes", "size"), RESTRICTED, ids=name)
+def test_some_policies(versus, sizes, size):
+    mdp = mdps.random_dense(*sizes, seed=2)
+    left = best_of(mdp, size)
+    versus(playing(mdp, left, "trie", 2000), enumerated(mdp, left), seeds=1, repeats=15)
+
+
+@pytest.mark.parametrize("sizes", [(4, 2, 5), (3, 2, 7)], ids=["1048576", "2097152"])
+def test_half_of_a_million(versus, sizes):
+    mdp = mdps.random_dense(*sizes, seed=3)
+    left = best_of(mdp, mdp.n_policies // 2)
+    versus(playing(mdp, left, "trie", 100), seeds=1, repeats=5)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
+def test_search_of_a_billion(versus):
+    mdp = mdps.river_swim(6, 5)
+    assert mdp.n_policies >= 10**9
+    versus(simulated(Short(0.1, method="search"), mdp, 2000), seeds=3, repeats=2)

@@ -1,50 +1,66 @@
-"""UCB: the exact skip on two arms, and ten arms round by round against plain Numba and C."""
+"""UCB: the exact skip on two arms; ten arms round by round against Numba, C and NumPy."""
 
 import plain as loops
 import pytest
-from cases import DELTA, EQUAL, GAP, SPREAD, TIE, in_c, ours, plain
+from cases import (
+    DELTA,
+    EQUAL,
+    GAP,
+    SPREAD,
+    TIE,
+    in_c,
+    ours,
+    per_round,
+    plain,
+    side_by_side,
+    simulated_rounds,
+    tenth,
+)
+from rivals import another_library
 
 from uli_fast import UCB
 
 MEANS = pytest.mark.parametrize("means", [SPREAD, EQUAL], ids=["spread", "equal"])
 
 
-@pytest.mark.benchmark(group="UCB, two arms, gap .05")
-def test_skip_at_1e12(measure):
-    measure(ours(UCB(DELTA), GAP, 10**12, "skip"), rounds=10)
+def test_skip_at_1e12(versus):
+    versus(ours(UCB(DELTA), GAP, 10**12, "skip"), seeds=9, repeats=3)
 
 
-@pytest.mark.benchmark(group="UCB, two tied arms")
-def test_skip_at_1e8(measure):
-    measure(ours(UCB(DELTA), TIE, 10**8, "skip"), rounds=5)
+def test_skip_on_a_tie(versus):
+    versus(ours(UCB(DELTA), TIE, 10**8, "skip"), tenth(loops.ucb, TIE), repeats=3)
 
 
-@pytest.mark.benchmark(group="UCB, two tied arms")
-def test_plain_loop_at_a_tenth_of_1e8(measure):
-    measure(plain(loops.ucb, TIE, 10**8, factor=10), rounds=5)
-
-
-@pytest.mark.benchmark(group="UCB, K = 10, round by round, T = 1e6")
 @MEANS
-def test_rounds(measure, means):
-    measure(ours(UCB(DELTA), means, 10**6, "rounds"), rounds=20)
+def test_rounds(versus, means):
+    versus(ours(UCB(DELTA), means, 10**6, "rounds"), plain(loops.ucb, means, 10**6))
 
 
-@pytest.mark.benchmark(group="UCB, K = 10, round by round, T = 1e6")
 @MEANS
-def test_plain_loop(measure, means):
-    measure(plain(loops.ucb, means, 10**6), rounds=20)
-
-
-@pytest.mark.benchmark(group="UCB, K = 10, round by round, T = 1e6")
-@MEANS
-def test_c(measure, means):
+def test_rounds_against_c(versus, means):
     case = in_c("ucb", means, 10**6)
     if case is None:
         pytest.skip("gcc is missing: C is not measured")
-    measure(case, rounds=20)
+    versus(ours(UCB(DELTA), means, 10**6, "rounds"), case)
 
 
-@pytest.mark.benchmark(group="UCB, K = 10, round by round, T = 1e7")
-def test_rounds_at_1e7(measure):
-    measure(ours(UCB(DELTA), SPREAD, 10**7, "rounds"), rounds=5)
+@pytest.mark.parametrize(
+    "T",
+    [
+        pytest.param(2000, id="short"),
+        pytest.param(10**5, id="long", marks=pytest.mark.long),
+    ],
+)
+def test_replications_against_numpy(versus, T):
+    M, few = 1000, 2000  # so many rounds stand for all in NumPy: their cost does not change
+    mine = per_round(simulated_rounds(UCB(DELTA), SPREAD, T, M), M * T)
+    rival = per_round(side_by_side(loops.ucb_side_by_side, SPREAD, few, M), M * few)
+    versus(mine, rival, seeds=2, repeats=3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("library", ["mabwiser", "smpybandits"])
+def test_rounds_against_a_library(versus, library):
+    T = 10**6
+    mine = per_round(ours(UCB(DELTA), SPREAD, T, "rounds"), T)
+    versus(mine, another_library(library, "ucb"), seeds=2, repeats=2)

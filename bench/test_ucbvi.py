@@ -1,24 +1,24 @@
-"""UCB-VI: whole runs against NumPy."""
+"""UCB-VI: whole runs against NumPy and another library, per episode."""
 
 import pytest
-from cases import Case
-from mdps import ucbvi_in_numpy
+from mdps import in_numpy, simulated
+from rivals import another_library
 
-from uli_fast import UCBVI, mdps, simulate
+from uli_fast import UCBVI, mdps
 
 SIZES = pytest.mark.parametrize("sizes", [(5, 3, 5), (10, 3, 10)], ids=["5-3-5", "10-3-10"])
 
 
 @SIZES
-@pytest.mark.benchmark(group="UCB-VI, 10^5 episodes")
-def test_simulate(measure, sizes):
+def test_episodes(versus, sizes):
     mdp = mdps.random_dense(*sizes, seed=1)
-    measure(Case(lambda seed: lambda: simulate(UCBVI(0.1), mdp, 10**5, seed=seed)), rounds=5)
+    rival = in_numpy(mdp, 500, UCBVI(0.1).bonus(mdp, 10**5))
+    versus(simulated(UCBVI(0.1), mdp, 10**5), rival)
 
 
+@pytest.mark.long
 @SIZES
-@pytest.mark.benchmark(group="UCB-VI, 10^5 episodes")
-def test_numpy_at_a_hundredth(measure, sizes):
+def test_episodes_against_rlberry(versus, sizes):
     mdp = mdps.random_dense(*sizes, seed=1)
-    bonus = UCBVI(0.1).bonus(mdp, 10**5)
-    measure(Case(lambda seed: lambda: ucbvi_in_numpy(mdp, 1000, bonus), factor=100), rounds=2)
+    rival = another_library("rlberry", "ucbvi", *map(str, sizes))
+    versus(simulated(UCBVI(0.1), mdp, 10**5), rival, repeats=1)

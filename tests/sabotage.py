@@ -514,10 +514,10 @@ SABOTAGES = (
         f"{ROW}[initial_state_concentration]",
     ),
     Sabotage(
-        "row: policy bonus x 0.02",
+        "row: policy bonus x 0.002",
         "uli_fast/kernels/policy_elimination.py",
         "min(b[0] * math.sqrt",
-        "min(0.02 * b[0] * math.sqrt",
+        "0.002 * min(b[0] * math.sqrt",
         f"{ROW}[optimism_V]",
     ),
     # Turning points, checkpoints.

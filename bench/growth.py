@@ -1,0 +1,200 @@
+"""How costs grow with T, K, d, the number of policies and of replications; and memory.
+
+``python bench/growth.py`` writes .build/growth.json, which report.py turns into tables.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from cases import DELTA, GAP, SPREAD
+from results import HERE
+
+import uli_fast as uli
+from uli_fast import designs
+from uli_fast.arm_sets import Ball, Polytope
+
+GROWTH = HERE / ".build" / "growth.json"
+STUDY = """
+import json, resource, time
+import uli_fast as uli
+begun = time.perf_counter()
+runs = uli.simulate({learner}, uli.BernoulliBandit({means}), 10**12, 1000, seed=1)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps({{"megabytes": peak, "seconds": time.perf_counter() - begun}}))
+"""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Seconds against one size."""
+
+    work: str
+    short: str
+    axis: str
+    x: list[float]
+    seconds: list[float]
+
+    def power(self) -> float:
+        """Return the slope over the last half of the points, on logarithmic axes."""
+        half = len(self.x) // 2
+        slope = np.polyfit(np.log(self.x[half:]), np.log(self.seconds[half:]), 1)[0]
+        return float(slope)
+
+
+def fastest(job: Callable[[], Any], repeats: int) -> float:
+    job()  # compiles
+    best = math.inf
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        job()
+        best = min(best, time.perf_counter() - begun)
+    return best
+
+
+def curve(
+    names: tuple[str, str, str], x: list[int], job: Callable[[int], Callable[[], Any]], repeats: int
+) -> Curve:
+    """Time a job at every size; the least of the repeats."""
+    print(names[0], file=sys.stderr, flush=True)
+    return Curve(*names, [float(v) for v in x], [fastest(job(v), repeats) for v in x])
+
+
+def simulated(learner: Any, means: Any, T: int, M: int) -> Callable[[], Any]:
+    problem = uli.BernoulliBandit(means)
+    return lambda: uli.simulate(learner, problem, T, M, seed=1, rounds=[T], progress=False)
+
+
+def against_rounds() -> Iterator[Curve]:
+    """Yield whole runs, skipped, against T; five replications each."""
+    T = [10**e for e in (6, 8, 10, 12, 15)]
+    equal = np.full(10, 0.5)
+    for learner, means, name in (
+        (uli.PhasedElimination(DELTA), equal, "PE-MAB, 10 equal arms"),
+        (uli.SuccessiveElimination(DELTA), equal, "SE-MAB, 10 equal arms"),
+        (uli.SuccessiveElimination(DELTA), SPREAD, "SE-MAB, 10 arms with gaps"),
+        (uli.UCB(DELTA), GAP, "UCB, two arms, gap .05"),
+        (uli.LilUCB(DELTA), GAP, "lil'UCB, two arms, gap .05"),
+    ):
+        yield curve(
+            (f"{name}, 5 replications", name.split(",")[0] + name[-6:], "T"),
+            T,
+            lambda t, s=learner, m=means: simulated(s, m, t, 5),
+            2,
+        )
+
+
+def against_arms() -> Iterator[Curve]:
+    K = [2, 10, 100, 1000]
+    for learner, T, name in (
+        (uli.SuccessiveElimination(DELTA), 10**9, "SE-MAB skip, equal arms, T = 1e9"),
+        (uli.UCB(DELTA), 10**5, "UCB, equal arms, T = 1e5"),
+        (uli.Exp3P(DELTA), 10**4, "Exp3.P, 16 replications, T = 1e4"),
+    ):
+        M = 16 if "Exp3" in name else 1
+        yield curve(
+            (name, name.split(",")[0], "K"),
+            K,
+            lambda k, s=learner, t=T, m=M: simulated(s, np.full(k, 0.5), t, m),
+            2,
+        )
+
+
+def against_dimension() -> Iterator[Curve]:
+    d = [5, 10, 20, 40]
+
+    def cloud(n: int) -> Callable[[], Any]:
+        arms = np.random.default_rng(0).standard_normal((5000, n))
+        return lambda: designs.g_optimal(arms)
+
+    def oracle(n: int, polytope: bool) -> Callable[[], Any]:
+        rng = np.random.default_rng(n)
+        rows = rng.standard_normal((4 * n, n))
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        box = np.vstack([rows, np.eye(n), -np.eye(n)])
+        region = Polytope(box, np.full(6 * n, 0.5)) if polytope else Ball(n)
+        slice_ = region.restrict(le=(rows[:3], np.full(3, 0.2)))
+        directions = rng.standard_normal((50, n))
+        return lambda: [slice_.maximize(u) for u in directions]
+
+    yield curve(("design, K = 5000", "design", "d"), d, cloud, 3)
+    yield curve(("50 calls on a polytope", "polytope", "d"), d, lambda n: oracle(n, True), 3)
+    yield curve(("50 calls on a ball", "ball", "d"), d, lambda n: oracle(n, False), 3)
+
+
+def against_policies() -> Iterator[Curve]:
+    from mdps import best_of, everything, playing
+
+    sizes = {512: (3, 2, 3), 4096: (3, 2, 4), 65_536: (4, 2, 4), 1_048_576: (4, 2, 5)}
+
+    def choosing(n: int, method: str) -> Callable[[], Any]:
+        mdp = uli.mdps.random_dense(*sizes[n], seed=1)
+        left = best_of(mdp, n // 2) if method == "trie" else everything(mdp)
+        return playing(mdp, left, method, 200).prepare(0)
+
+    yield curve(
+        ("200 episodes, all policies: induction", "induction", "|Pi|"),
+        list(sizes),
+        lambda n: choosing(n, "auto"),
+        3,
+    )
+    yield curve(
+        ("200 episodes, half of them left: trie", "trie", "|Pi|"),
+        list(sizes),
+        lambda n: choosing(n, "trie"),
+        3,
+    )
+
+
+def against_replications() -> Iterator[Curve]:
+    M = [1, 10, 100, 1000]
+    for learner, T, name in (
+        (uli.PhasedElimination(DELTA), 10**12, "PE-MAB, 10 arms with gaps, T = 1e12"),
+        (uli.SuccessiveElimination(DELTA), 10**12, "SE-MAB, 10 arms with gaps, T = 1e12"),
+    ):
+        yield curve(
+            (name, name.split(",")[0], "replications"),
+            M,
+            lambda m, s=learner, t=T: simulated(s, SPREAD, t, m),
+            2,
+        )
+
+
+def memory() -> Iterator[dict[str, Any]]:
+    """Yield the peak memory of whole studies, each in a process of its own."""
+    for learner, words in (
+        ("uli.PhasedElimination()", "PE-MAB"),
+        ("uli.SuccessiveElimination()", "SE-MAB"),
+        ("uli.LilUCB()", "lil'UCB"),
+    ):
+        program = STUDY.format(learner=learner, means=SPREAD.tolist())
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        work = f"{words}, 10 arms with gaps, T = 1e12, 1000 replications, 100 recorded rounds"
+        yield {"work": work} | json.loads(done.stdout)
+
+
+def main() -> None:
+    families = (
+        against_rounds,
+        against_arms,
+        against_dimension,
+        against_policies,
+        against_replications,
+    )
+    curves = [asdict(c) for family in families for c in family()]
+    GROWTH.parent.mkdir(exist_ok=True)
+    GROWTH.write_text(json.dumps({"curves": curves, "memory": list(memory())}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""Spanners: a whole phase against cvxpy, a finite set against another library's."""
+
+import pytest
+from linear import finite_spanner, third_phase
+from rivals import another_library
+
+
+@pytest.mark.parametrize("d", [5, 10])
+@pytest.mark.parametrize("shape", ["ball", "polytope"])
+def test_phase(versus, shape, d):
+    versus(third_phase(shape, d, "kernel"), third_phase(shape, d, "cvxpy"), seeds=3, repeats=3)
+
+
+@pytest.mark.parametrize("C", [2.0, 1.2])
+def test_finite_set(versus, C):
+    versus(finite_spanner(1000, 20, C), repeats=20)
+
+
+@pytest.mark.long
+def test_finite_set_against_vowpal_wabbit(versus):
+    versus(finite_spanner(1000, 20, 2.0), another_library("vowpalwabbit", "spanner"), repeats=2)
