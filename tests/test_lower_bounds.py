@@ -55,7 +55,13 @@ def test_a_bound_that_fails_is_said_to_fail():
     bound = lower_bounds.LilLowerBound(Fraction(1, 10), Fraction(1, 10), 500, 10**6)
     assert not bound.count_holds
     assert not bound.cubic_holds
-    assert not lower_bounds.LilLowerBound(Fraction(1, 10), Fraction(1, 10), 594, 9).theorem_holds
+    tenth = Fraction(1, 10)
+    c = math.log(math.log(math.log(60) * 100)) + math.log(60)
+    least, enough = math.floor(c * 100), math.floor(c**2 / 3 * 10**4) + 1
+    assert lower_bounds.LilLowerBound(tenth, tenth, least, 1).count_holds
+    assert not lower_bounds.LilLowerBound(tenth, tenth, least - 1, 1).count_holds
+    assert lower_bounds.LilLowerBound(tenth, tenth, 500, enough - 501).theorem_holds
+    assert not lower_bounds.LilLowerBound(tenth, tenth, 500, enough - 502).theorem_holds
 
 
 def test_golden_play_rounds_of_ucb():

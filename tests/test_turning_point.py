@@ -379,6 +379,16 @@ def test_distances_from_the_law_are_those_of_all_runs():
         played = [uli.simulate(x, problem, 10**5, 3, seed=1).tv_bound for x in (SE, rival)]
         assert found.censored.any() or rival is UCB
         assert found.tv_bound > max(played) / 4
+        fewer = [uli.turning_point(SE, rival, problem, 10**5, M, seed=1) for M in (1, 2)]
+        assert 0.0 < fewer[0].tv_bound < fewer[1].tv_bound < found.tv_bound
+
+
+def test_a_table_that_runs_out_is_an_error():
+    rng = np.random.default_rng(0)
+    rewards = (rng.random((2, 2000)) < [[0.9], [0.1]]).astype(float)
+    problem = uli.TableBandit(rewards, means=[0.9, 0.1])
+    with pytest.raises(uli.errors.RewardsExhaustedError):
+        uli.turning_point(SE, UCB, problem, 10**6, 1, seed=0)
 
 
 def test_mean_curve_equals_brute_force(monkeypatch):
