@@ -23,6 +23,8 @@ from uli_fast.errors import (
 )
 
 LARGEST_HORIZON = 10**18
+MOST_REPLICATIONS = 10**9
+MOST_DIMENSIONS = 10**5
 LARGEST_NUMBER = 1e100  # its square is still a float
 SMALLEST_SHARED = 1e-300
 LARGEST_TABLE = 10**9  # transition probabilities held in memory
@@ -38,10 +40,10 @@ def number(name: str, value: Any) -> float:
         if isinstance(value, str | bytes):
             raise TypeError
         result = float(value)
-    except (TypeError, ValueError):
-        raise ArgumentError(name, f"must be a number, got {value!r}") from None
     except OverflowError:
         raise ArgumentError(name, f"is too large for a float, got {value!r}") from None
+    except Exception:  # whatever an object does when it is asked for its value
+        raise ArgumentError(name, f"must be a number, got {value!r}") from None
     if not math.isfinite(result):
         raise ArgumentError(name, f"must be finite, got {value!r}")
     if abs(result) > LARGEST_NUMBER:
@@ -81,8 +83,8 @@ def subgaussian(name: str, value: Any) -> float:
     return result
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
-    """Return a Python int of at least ``least``; 1e6 counts as whole, 1.5 does not."""
+def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
+    """Return a Python int within bounds; 1e6 counts as whole, 1.5 does not."""
     try:
         result = operator.index(value)
     except TypeError:
@@ -91,7 +93,19 @@ def whole(name: str, value: Any, least: int = 1) -> int:
         raise ArgumentError(name, f"must be a whole number, got {value!r}")
     if result < least:
         raise ArgumentError(name, f"must be at least {least}, got {value!r}")
+    if most is not None and result > most:
+        raise ArgumentError(name, f"must be at most {most}")
     return result
+
+
+def replications(name: str, value: Any) -> int:
+    """Return a number of replications that arrays can count."""
+    return whole(name, value, most=MOST_REPLICATIONS)
+
+
+def dimension(name: str, value: Any) -> int:
+    """Return a dimension whose matrices can be thought of."""
+    return whole(name, value, most=MOST_DIMENSIONS)
 
 
 def _whole_float(name: str, value: Any) -> int:
@@ -201,6 +215,8 @@ def vectors(name: str, value: Any) -> F64:
         flat = np.ndim(value) != 2
     except ValueError:  # ragged
         raise ArgumentError(name, "must have rows of equal length") from None
+    except Exception:  # whatever an object does when it is asked for its values
+        raise ArgumentError(name, f"must be arms, got {type(value).__name__}") from None
     return np.zeros((0, 0)) if flat else matrix(name, value)
 
 
@@ -209,7 +225,7 @@ def _floats(name: str, value: Any) -> F64:
         if np.iscomplexobj(value) or np.asarray(value).dtype.kind in "US":
             raise TypeError
         result = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except Exception:  # whatever an object does when it is asked for its values
         raise ArgumentError(
             name, f"must be an array of numbers, got {type(value).__name__}"
         ) from None
@@ -268,7 +284,7 @@ def reward(value: Any, low: float, high: float) -> float:
         if isinstance(value, str | bytes):
             raise TypeError
         result = float(value)
-    except (TypeError, ValueError):
+    except Exception:  # whatever an object does when it is asked for its value
         raise RewardRangeError("reward", f"must be a number, got {value!r}") from None
     if not math.isfinite(result) or not low <= result <= high:
         raise RewardRangeError("reward", f"must lie in [{low:g}, {high:g}], got {value!r}")

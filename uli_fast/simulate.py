@@ -108,7 +108,7 @@ def simulate(
         asked = (learner, problem, horizon, replications, seed, engine, rounds)
         return simulate_kept(checkpoint, asked, n_jobs, progress, keep_plays, first_replication)
     T = _check.horizon("horizon", horizon)
-    M = _check.whole("replications", replications)
+    M = _check.replications("replications", replications)
     entropy = _check.seed("seed", seed)
     recorded = _check.recorded_rounds("rounds", rounds, T)
     offset = _check.whole("first_replication", first_replication, least=0)

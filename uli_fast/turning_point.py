@@ -165,7 +165,7 @@ def turning_point(
     if not isinstance(problem, ArmBandit):
         raise ArgumentError("problem", f"is not a bandit with finitely many arms: {problem!r}")
     T = _check.horizon("horizon", horizon)
-    M = _check.whole("replications", replications)
+    M = _check.replications("replications", replications)
     entropy = _check.seed("seed", seed)
     threads = _check.jobs("n_jobs", n_jobs)
     problem.check_horizon(T)

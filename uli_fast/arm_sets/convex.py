@@ -40,7 +40,7 @@ class Convex(ArmSet):
     backends: ClassVar[tuple[str, ...]] = ("cvxpy", "columns")
 
     def __init__(self, builder: Callable[[Any], list[Any]], d: int, backend: str = "auto") -> None:
-        super().__init__(_check.whole("d", d), backend)
+        super().__init__(_check.dimension("d", d), backend)
         if not callable(builder):
             raise ArgumentError("builder", f"must be a function of x, got {builder!r}")
         self.builder = builder

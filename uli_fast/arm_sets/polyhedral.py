@@ -81,7 +81,7 @@ class Simplex(PolyhedralSet):
     """
 
     def __init__(self, d: int, backend: str = "auto") -> None:
-        super().__init__(_check.whole("d", d), backend)
+        super().__init__(_check.dimension("d", d), backend)
         self._chart = Chart(np.zeros(self.dimension), np.asarray(1.0))
         self._body = UnitSimplex(self.dimension)
 
@@ -110,7 +110,7 @@ class L1Ball(PolyhedralSet):
     """
 
     def __init__(self, d: int, radius: float = 1.0, backend: str = "auto") -> None:
-        super().__init__(_check.whole("d", d), backend)
+        super().__init__(_check.dimension("d", d), backend)
         self.radius = _check.positive("radius", radius)
         self._chart = Chart(np.zeros(self.dimension), np.asarray(self.radius))
         self._body = CrossPolytope(self.dimension)

@@ -47,7 +47,7 @@ class Ball(RoundSet):
     def __init__(
         self, d: int, radius: float = 1.0, center: Any = None, backend: str = "auto"
     ) -> None:
-        super().__init__(_check.whole("d", d), backend)
+        super().__init__(_check.dimension("d", d), backend)
         d = self.dimension
         self.radius = _check.positive("radius", radius)
         self.center = np.zeros(d) if center is None else _check.vector("center", center)

@@ -32,7 +32,7 @@ def simulate_kept(
     from uli_fast.simulate import check_pair, keeps_plays, simulate
 
     learner, problem, horizon, replications, seed, engine, rounds = batch
-    T, M = _check.horizon("horizon", horizon), _check.whole("replications", replications)
+    T, M = _check.horizon("horizon", horizon), _check.replications("replications", replications)
     if seed is None or first != 0:
         name = "seed" if seed is None else "first_replication"
         raise ArgumentError(name, "with a checkpoint there must be a seed, and the first is 0")
