@@ -61,6 +61,7 @@ def test_the_contract(name):
     assert game.rewards.sum() == pytest.approx(0.0 + 1.0 + 0.25 + 0.5)  # on the unit scale
     assert name in str(game) and "0.05" in str(game)
     assert sorted(game.estimatedOrder()) == [0, 1, 2]
+    assert game.estimatedBestArms(2).tolist() == game.estimatedOrder()[1:].tolist()
     game.startGame()
     assert game.t == game.pulls.sum() == game.rewards.sum() == 0
 

@@ -116,6 +116,10 @@ class Policy:
         """Return the arms by increasing sample mean."""
         return np.argsort(self.rewards / np.maximum(self.pulls, 1), kind="stable")
 
+    def estimatedBestArms(self, M: int = 1) -> I64:  # noqa: N802
+        """Return the M arms with the best sample means."""
+        return self.estimatedOrder()[-_check.at_most("M", M, self.nbArms) :]
+
     def choiceWithRank(self, rank: int = 1) -> int:  # noqa: N802
         """Return ``choice()`` for rank 1; there are no other ranks."""
         return self._only(rank == 1)
