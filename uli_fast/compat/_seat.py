@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,18 @@ def take_seat(
     if not isinstance(learner, ArmLearner):
         raise ArgumentError("learner", f"is not a learner for arms: {learner!r}")
     player = learner.start(n_arms, seed=seed, horizon=horizon, low=low, high=high)
+    return _seat_of(player)
+
+
+def retake_seat(saved: Mapping[str, Any], learner: Any) -> Seat:
+    """Go on from what ``seat.saved()`` returned."""
+    seat = _seat_of(restore(saved["player"], learner))
+    seat.follows = bool(saved["follows"])
+    seat._load_more(saved["more"])
+    return seat
+
+
+def _seat_of(player: Any) -> Seat:
     kind = next((seat for of, seat in SEATS if isinstance(player, of)), DrawingSeat)
     return kind(player)
 
@@ -93,6 +106,17 @@ class Seat:
             return self._certified()
         self.player.learner.guarantee(self.player.arms_info())
         raise NoGuaranteeError("rewards came of arms that the learner had not chosen")
+
+    def saved(self) -> dict[str, Any]:
+        """Return everything but the learner as plain numbers and strings, for JSON."""
+        state = self.player.state()
+        return {"player": state, "follows": self.follows, "more": self._more()}
+
+    def _more(self) -> dict[str, Any]:
+        return {}
+
+    def _load_more(self, more: Mapping[str, Any]) -> None:
+        pass
 
     def _certified(self) -> Certificate:
         certificate: Certificate = self.player.certificate()
@@ -182,6 +206,12 @@ class PhasedSeat(EliminatingSeat):
             for b in np.flatnonzero(~self.player._state.active):
                 self._waiting[b].clear()
 
+    def _more(self) -> dict[str, Any]:
+        return {"waiting": [list(rewards) for rewards in self._waiting]}
+
+    def _load_more(self, more: Mapping[str, Any]) -> None:
+        self._waiting = [deque(float(x) for x in rewards) for rewards in more["waiting"]]
+
     def _drain(self) -> bool:
         """Use one reward that waited, if its arm's phase has come."""
         for a, rewards in enumerate(self._waiting):
@@ -212,8 +242,9 @@ class IndexSeat(Seat):
     def __init__(self, player: OptimisticPlayer) -> None:
         super().__init__(player)
         self._rule = player.learner.rule()
-        self._mean: F64 = np.zeros(len(player.labels))
-        self._unplayed = len(player.labels)
+        n, total = player._state.n, player._state.total
+        self._mean: F64 = total / np.maximum(n, 1)
+        self._unplayed = int((n == 0).sum())
 
     def _choose(self) -> int:
         state = self.player._state
@@ -280,13 +311,14 @@ class DrawingSeat(Seat):
             raise UnsupportedError(f"{name} needs each reward before its next decision")
         return [self.choose()]
 
-    def __getstate__(self) -> dict[str, Any]:
-        rest = {key: value for key, value in vars(self).items() if key != "player"}
-        return rest | {"learner": self.player.learner, "state": self.player.state()}
+    def _more(self) -> dict[str, Any]:
+        return {"id": self._id, "next": self._next}
 
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        self.player = restore(saved.pop("state"), saved.pop("learner"))
-        vars(self).update(saved)
+    def _load_more(self, more: Mapping[str, Any]) -> None:
+        self._id, self._next = more["id"], more["next"]
+
+    def __reduce__(self) -> Any:  # a base at work holds what can be neither copied nor pickled
+        return retake_seat, (self.saved(), self.player.learner)
 
 
 SEATS: tuple[tuple[type[Player], type[Seat]], ...] = (
