@@ -574,7 +574,7 @@ def arm_labels(name: str, value: Any) -> tuple[Hashable, ...]:
 
 def log_rows(
     decisions: Any, rewards: Any, numbers: Mapping[Hashable, int], low: float, high: float
-) -> list[tuple[int, float]]:
+) -> tuple[I64, F64]:
     """Return the arms' numbers and the rewards of logged decisions, all of them checked."""
     columns = []
     for name, value in (("decisions", decisions), ("rewards", rewards)):
@@ -587,10 +587,9 @@ def log_rows(
     for label in columns[0]:
         if not isinstance(label, Hashable) or label not in numbers:
             raise ArgumentError("decisions", f"must be arms, got {label!r}")
-    return [
-        (numbers[label], reward(value, low, high))
-        for label, value in zip(columns[0], columns[1], strict=True)
-    ]
+    arms = np.array([numbers[label] for label in columns[0]], np.int64)
+    values = [reward(value, low, high) for value in columns[1]]
+    return arms, np.array(values, np.float64)
 
 
 def context_rows(name: str, value: Any) -> int:

@@ -121,6 +121,29 @@ def test_a_log_in_any_order_leaves_what_its_counts_prove(learner):
     assert max(gaps[LABELS.index(x)] for x in found.active) <= found.bound < 1.0
 
 
+@pytest.mark.parametrize("learner", DETERMINISTIC, ids=str)
+def test_rows_at_once_are_rows_one_by_one(learner):
+    rewards = table(1500, seed=5)
+    order = np.random.default_rng(1).integers(3, size=1500)
+    values = rewards[order, range(1500)]
+    at_once, singly = MAB([0, 1, 2], learner), MAB([0, 1, 2], learner)
+    for part in np.split(np.arange(1500), [7, 700]):
+        at_once.partial_fit(order[part], values[part])
+        for i in part:
+            singly.partial_fit(order[i : i + 1], values[i : i + 1])
+        assert at_once.predict([[0]] * 40) == singly.predict([[0]] * 40)
+        for key in ("n", "total", "active", "clock"):
+            one, other = (getattr(x._seat.player._state, key) for x in (at_once, singly))
+            assert one.tolist() == other.tolist()
+    followed, player = live_path(learner, rewards, 60)
+    counts = [followed[:i].count(a) for i, a in enumerate(followed)]
+    again = MAB([0, 1, 2], learner)
+    again.fit(followed, rewards[followed, counts])
+    if not learner.baseline:
+        assert again.certificate() == player.certificate()
+    assert singly.predict_expectations() == at_once.predict_expectations()
+
+
 def test_phases_use_rewards_at_fixed_positions():
     """PE-MAB on a log is PE-MAB on the arms' own sequences, whatever the order of the log."""
     learner, rewards = uli.PhasedElimination(0.3), table(6000, seed=4)

@@ -30,7 +30,7 @@ from uli_fast.kernels import lil_ucb, ucb  # noqa: F401  (they give choose its r
 from uli_fast.kernels._arms import least_played
 from uli_fast.kernels._optimism import choose
 from uli_fast.kernels.phased_elimination import next_arm
-from uli_fast.kernels.successive_elimination import absorb
+from uli_fast.kernels.successive_elimination import absorb, absorb_rows
 from uli_fast.learners._arms import ArmLearner
 from uli_fast.players import restore
 from uli_fast.players._base import Certificate, Player
@@ -93,8 +93,17 @@ class Seat:
         self._take(a, unit)
         return unit
 
-    def accepts(self, arms: list[int]) -> None:
+    def learn_rows(self, arms: I64, rewards: F64) -> None:
+        """Take in rewards, all within the range, of any arms in their order."""
+        for a, reward in zip(arms.tolist(), rewards.tolist(), strict=True):
+            self.learn(a, reward)
+
+    def accepts(self, arms: I64) -> None:
         """Refuse arms whose rewards cannot be learned from."""
+
+    def _units(self, rewards: F64) -> F64:
+        units: F64 = (rewards - self._offset) / self._scale
+        return units
 
     def ahead(self, n: int) -> list[int]:
         """Return the next n arms if no reward came in between."""
@@ -161,6 +170,14 @@ class TurnSeat(EliminatingSeat):
         if state.active[a]:
             total = float(state.total[a]) + unit
             absorb(state, player._bounds, a, total, learner.delta, learner.R)
+
+    def learn_rows(self, arms: I64, rewards: F64) -> None:
+        """Take in rewards, all within the range, of any arms in their order."""
+        player = self.player
+        about = player.learner.delta, player.learner.R
+        asked = absorb_rows(player._state, player._bounds, arms, self._units(rewards), *about)
+        self.follows = self.follows and bool(asked)
+        self._next = None
 
     def ahead(self, n: int) -> list[int]:
         """Return the next n arms if no reward came in between."""
@@ -259,6 +276,16 @@ class IndexSeat(Seat):
         self.player._count(a, unit)
         self._mean[a] = state.total[a] / state.n[a]
 
+    def learn_rows(self, arms: I64, rewards: F64) -> None:
+        """Take in rewards, all within the range, of any arms; only counts and sums matter."""
+        state = self.player._state
+        state.n[:] += np.bincount(arms, minlength=state.n.size)
+        np.add.at(state.total, arms, self._units(rewards))  # in their order, as one by one
+        state.clock[0] += arms.size
+        self._mean = state.total / np.maximum(state.n, 1)
+        self._unplayed, self._next = int((state.n == 0).sum()), None
+        self.follows = self.follows and not arms.size  # not looked at: nothing hangs on it
+
     def ahead(self, n: int) -> list[int]:
         """Return the next n arms if no reward came in between."""
         state = self.player._state
@@ -286,18 +313,18 @@ class DrawingSeat(Seat):
 
     def learn(self, a: int, reward: Any) -> float:
         """Take in the reward of the arm that was drawn; return it on the unit scale."""
-        self.accepts([a])
+        self.accepts(np.array([a]))
         assert self._id is not None
         self.player.tell(self._id, reward)
         self._id = self._next = None
         return float((float(reward) - self._offset) / self._scale)
 
-    def accepts(self, arms: list[int]) -> None:
+    def accepts(self, arms: I64) -> None:
         """Refuse all but the reward of the arm that was drawn."""
         name = type(self.player.learner).__name__
-        if len(arms) > 1:
+        if arms.size > 1:
             raise ArgumentError("decisions", f"{name} learns from one reward, then draws again")
-        if arms and (self._id is None or arms[0] != self._next):
+        if arms.size and (self._id is None or arms[0] != self._next):
             drawn = "no arm" if self._id is None else f"arm number {self._next}"
             raise ArgumentError(
                 "decisions",

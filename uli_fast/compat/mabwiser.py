@@ -175,15 +175,17 @@ class MAB:
     def _learn(self, decisions: Any, rewards: Any, contexts: Any, afresh: bool) -> None:
         if contexts is not None:
             raise UnsupportedError("the learners are context-free: contexts must be None")
-        rows = _check.log_rows(decisions, rewards, self._numbers, self.low, self.high)
+        arms, values = _check.log_rows(decisions, rewards, self._numbers, self.low, self.high)
         seat = self._new_seat() if afresh and self._count.any() else self._seat
-        seat.accepts([a for a, _ in rows])
+        seat.accepts(arms)
         if seat is not self._seat:
             self._begin(seat)
-        for a, reward in rows:
-            seat.learn(a, reward)
-            self._count[a] += 1
-            self._sum[a] += reward
+        if arms.size == 1:
+            seat.learn(int(arms[0]), values[0])
+        else:
+            seat.learn_rows(arms, values)
+        self._count += np.bincount(arms, minlength=len(self.arms))
+        np.add.at(self._sum, arms, values)
 
 
 def admit(kind: type[MAB]) -> None:
