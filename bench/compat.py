@@ -179,8 +179,8 @@ def rlberry(episodes: int = 300, H: int = 5) -> None:
 
     from uli_fast.compat import rlberry as ours
 
-    def fitted(kind: Any, **more: Any) -> Callable[[], None]:
-        return lambda: kind(Chain(5, 0.1), horizon=H, **more).fit(episodes)
+    def fitted(kind: Any, n: int = episodes, **more: Any) -> Callable[[], None]:
+        return lambda: kind(Chain(5, 0.1), horizon=H, **more).fit(n)
 
     show(
         "fit of 300 episodes, S=5 A=2 H=5",
@@ -192,6 +192,9 @@ def rlberry(episodes: int = 300, H: int = 5) -> None:
             our_UBEV=fitted(ours.UBEVAgent),
         ),
     )
+    many = 100 * episodes
+    times = in_turn(many, UCBVI=fitted(ours.UCBVIAgent, many), UBEV=fitted(ours.UBEVAgent, many))
+    print(f"ours, fit of {many} episodes: " + str({k: round(v, 3) for k, v in times.items()}))
     live = {"schedule": (1.0, 1.0), "live": True}
     chain = (Chain, {"L": 3, "fail_prob": 0.1})
     show(

@@ -584,12 +584,18 @@ def log_rows(
             raise ArgumentError(name, f"must be a list or a one-dimensional array, got {value!r}")
         columns.append(value)
     same_length("rewards", columns[1], len(columns[0]))
-    for label in columns[0]:
-        if not isinstance(label, Hashable) or label not in numbers:
-            raise ArgumentError("decisions", f"must be arms, got {label!r}")
-    arms = np.array([numbers[label] for label in columns[0]], np.int64)
-    values = [reward(value, low, high) for value in columns[1]]
-    return arms, np.array(values, np.float64)
+    try:
+        arms = [numbers[label] for label in columns[0]]
+    except (KeyError, TypeError) as unknown:  # not an arm, or not even hashable
+        raise ArgumentError("decisions", f"must be arms: {unknown}") from None
+    values = _floats("rewards", columns[1])
+    same_length("rewards", values.shape, 1)
+    outside = (values < low) | (values > high)
+    if outside.any():
+        raise RewardRangeError(
+            "rewards", f"must lie in [{low:g}, {high:g}], got {float(values[outside][0])!r}"
+        )
+    return np.array(arms, np.int64), values
 
 
 def context_rows(name: str, value: Any) -> int:

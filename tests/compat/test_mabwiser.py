@@ -117,6 +117,11 @@ def test_a_log_in_any_order_leaves_what_its_counts_prove(learner):
     found = mab.certificate()
     assert found.envelope == math.inf and found.proved and found.delta == learner.delta
     assert 7 not in found.active and "new" in found.active
+    if isinstance(learner, uli.SuccessiveElimination):
+        n = np.array([3000, 2000])
+        mean = [rewards[a, : n[a]].mean() for a in (0, 1)]
+        width = 0.5 * np.sqrt(2 * (np.log(4 * 3 / 0.3) + 2 * np.log(n)) / n)
+        assert found.bound == pytest.approx((mean + width).max() - (mean - width).min())
     gaps = MEANS.max() - MEANS
     assert max(gaps[LABELS.index(x)] for x in found.active) <= found.bound < 1.0
 

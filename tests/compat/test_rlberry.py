@@ -115,6 +115,24 @@ def test_fit_eval_policy(kind):
     assert exact.eval() == exact.mdp.value(exact.current())
 
 
+def test_seeds_of_any_kind():
+    """Seeders hold a SeedSequence; spawned ones share their entropy."""
+
+    class Seeder:
+        def __init__(self, seeds):
+            self.seed_seq = seeds
+
+    spawned = np.random.SeedSequence(3).spawn(2)
+    given = [3, np.random.SeedSequence(3), Seeder(np.random.SeedSequence(3)), *map(Seeder, spawned)]
+    seeds = [rlberry.UCBAgent(Arms(), seeder=x).seed for x in given]
+    assert seeds[0] == seeds[1] == seeds[2] and len(set(seeds)) == 3
+    agent = rlberry.UCBAgent(Arms(), seeder=1)
+    agent.reseed(spawned[0])  # what the manager does before it fits
+    assert agent.seed == seeds[3]
+    assert rlberry.UCBAgent(Arms()).seed != rlberry.UCBAgent(Arms()).seed
+    assert agent.env is not agent.eval_env and agent.env.rng.random() != agent.eval_env.rng.random()
+
+
 def test_policies_differ_by_stage_and_say_so():
     agent = rlberry.UCBVIAgent(Chain(), horizon=3, seeder=1)
     with pytest.raises(UliError, match="fit"):
