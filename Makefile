@@ -43,7 +43,7 @@ compat-env: $(COMPAT:%=.venv-compat-%/.ready)
 compat-test: compat-env
 	@status=0; for name in $(COMPAT); do \
 	  if [ -e .venv-compat-$$name/.ready ]; then echo "$$name:"; \
-	    .venv-compat-$$name/bin/python -m pytest tests/compat/drivers -k $$name -rs \
+	    .venv-compat-$$name/bin/python -m pytest tests/compat/drivers/test_$${name}_*.py -rs \
 	      -o filterwarnings=ignore -p no:cacheprovider --show-capture=no || status=1; \
 	  else echo "$$name: skipped, it could not be installed (.venv-compat-$$name.log says why)"; fi; \
 	done; exit $$status

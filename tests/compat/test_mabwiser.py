@@ -162,9 +162,10 @@ def test_phases_use_rewards_at_fixed_positions():
             values.append(rewards[a, counts[a]])
             counts[a] += 1
         mab.fit(order, values)
-        states.append((mab.active, mab._seat.player.phase, mab.certificate().bound))
+        player = mab._seat.player
+        states.append((player.phase, mab.active, mab.certificate().bound, player.intervals()))
     assert states[0] == states[1] == states[2]
-    assert states[0][1] > 3
+    assert states[0][0] > 3
 
 
 @pytest.mark.parametrize("learner", ELIMINATION, ids=str)
@@ -219,6 +220,13 @@ def test_units_of_reward():
     assert mab.certificate().bound == 40.0
     mab.fit(["a", "b"], [30, -10])
     assert mab.predict_expectations() == {"a": 30.0, "b": -10.0}
+    log = ["b"] * 300 + ["a"] * 200
+    for learner in ELIMINATION:
+        mab, unit = MAB(["a", "b"], learner, low=-10, high=30), MAB(["a", "b"], learner)
+        mab.fit(log, [10] * 500)
+        unit.fit(log, [0.5] * 500)
+        assert mab.certificate().bound == pytest.approx(40 * unit.certificate().bound)
+        assert mab.certificate().bound < 40.0
     unbounded = MAB(["a", "b"], LearningPolicy.UCB(R=5.0), low=-math.inf, high=math.inf)
     unbounded.fit(["a", "b"], [300, -100])
     assert unbounded.predict() == "a"
