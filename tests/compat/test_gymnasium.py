@@ -12,6 +12,7 @@ import uli_fast as uli
 from tests.compat.cases import SMALL
 from uli_fast.compat.gymnasium import BanditAgent, PolicyAgent, TrainedAgent
 from uli_fast.errors import ArgumentError, UliError
+from uli_fast.players import PolicyDecision
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -41,17 +42,50 @@ def loop(env, agent, episodes, seed=0):
 
 
 @pytest.mark.filterwarnings("ignore::uli_fast.errors.SaturationWarning")
-def test_policy_elimination_learns_from_the_steps_of_frozen_lake():
+def test_the_agent_is_the_live_player_in_the_same_lake():
     env = lake()
     agent = PolicyAgent(env, LEARNER, horizon=H)
-    rewards = loop(env, agent, 1500)
+    rewards = loop(env, agent, 600)
     mdp = uli.TabularMDP.from_gymnasium(env, H)
-    assert agent.episodes == 1500 and agent.player.phase > 1
-    assert mdp.gap(agent.player.recommend()) == 0.0
-    assert np.mean(rewards) > 0.0
-    counts = agent.player.state()["counts"]
-    visits = sum(np.array(phase[0]) for phase in counts)  # (H, S, A) over all phases
-    assert visits.sum() == 1500 * H  # episodes that ended early are filled up
+    player = LEARNER.start(mdp.rewards, [0], mdp.low, mdp.high, decision_points=mdp.decision_points)
+    for i in range(600):
+        s, _ = env.reset(seed=0 if i == 0 else None)
+        decision, states, actions, ended = player.ask(s), [], [], False
+        for h in range(H):
+            a = int(decision.policy[h, s])
+            states.append(s)
+            actions.append(a)
+            if not ended:  # holes and the goal are absorbing
+                s, _, ended, _, _ = env.step(a)
+        player.tell(decision.id, states, actions)
+    assert agent.player.state() == player.state() and player.phase > 1
+    assert agent.episodes == 600 and sum(rewards) > 0
+    assert (agent.current() == decision.policy).all()
+
+
+def test_what_is_told_is_what_happened():
+    """Policies at random, so that episodes end in the hole, at the goal and at the horizon."""
+    env, rng, told, seen = lake(), np.random.default_rng(0), [], []
+    agent = PolicyAgent(env, LEARNER, horizon=H)
+    choices = rng.integers(4, size=(300, H, 4)).astype(np.int8)
+    policies = iter(choices)
+    agent.player.ask = lambda state: PolicyDecision(1, next(policies), 1.0)
+    agent.player.tell = lambda id, states, actions: told.append((states, actions))
+    observation, _ = env.reset(seed=1)
+    path = [observation]
+    while len(told) < 300:
+        observation, reward, terminated, truncated, _ = env.step(agent.act(observation))
+        agent.observe(observation, reward, terminated, truncated)
+        path.append(int(observation))
+        if agent.done:
+            seen.append(path)
+            observation, _ = env.reset()
+            path = [observation]
+    for path, policy, (states, actions) in zip(seen, choices, told, strict=True):
+        full = path + [path[-1]] * H  # it stays where it ended
+        assert states == full[:H]
+        assert actions == [policy[h, s] for h, s in enumerate(states)]
+    assert {path[-1] for path in seen} == {0, 1, 2, 3} and {len(p) for p in seen} == {2, 3, 4}
 
 
 class Fixed:
@@ -124,11 +158,20 @@ def test_steps_that_cannot_be_are_refused():
 def test_what_a_simulation_came_to_is_played(learner):
     env = lake()
     agent = TrainedAgent(env, learner, H, episodes=3000, seed=1)
-    assert agent.runs.horizon == 3000
+    last = np.flatnonzero(agent.runs.last_play[0] == 3000)
+    assert last.size == 1 and (agent.policy == agent.runs.policies[0, last[0]]).all()
     mean = np.mean(loop(env, agent, 2000))
     assert abs(mean - agent.mdp.value(agent.policy)) < 4 * 0.5 / math.sqrt(2000)
     mdp = uli.mdps.river_swim(2, 2)
     assert TrainedAgent(mdp, learner, 2, episodes=10, seed=1).policy.shape == (2, 2)
+
+
+def test_the_policy_is_that_of_the_last_episode():
+    lock = uli.mdps.combination_lock(length=2, n_actions=2).restricted()
+    learner = uli.PolicyElimination(0.1, schedule="sharp")
+    agent = TrainedAgent(lock, learner, lock.horizon, episodes=10**9, seed=1)
+    first = agent.runs.policies[0, int(agent.runs.last_play[0].argmin())]
+    assert lock.gap(agent.policy) == 0.0 < lock.gap(first)
 
 
 def bandit_env(**more):

@@ -146,6 +146,11 @@ def test_policies_differ_by_stage_and_say_so():
     assert agent.policy(0) == 1
     act = agent.begin()
     assert [act(0), act(1), act(1)] == [1, 1, 0]
+    certain = rlberry.UCBVIAgent(Chain(fail=0.0), horizon=3)
+    certain._policy = agent._policy
+    assert certain.eval(n_simulations=2) == pytest.approx(0.05 + 0.0 + 1.0)  # up, up, the end
+    assert certain.eval(eval_horizon=1) == pytest.approx(0.05)
+    assert certain.eval(gamma=0.5) == pytest.approx(0.05 + 0.25)
 
 
 @pytest.mark.filterwarnings("ignore::uli_fast.errors.SaturationWarning")
@@ -209,6 +214,9 @@ def test_two_fits_are_one(kind, more):
             agent.fit(budget)
         paths.append((agent._seat().saved(), agent._total))
     assert paths[0] == paths[1]
+    assert agent._scalars[-1] == ("mean_reward", agent._total / 600, 600)
+    if kind is rlberry.UCBAgent:
+        assert agent._total == agent._seat().player._state.total.sum()
 
 
 @pytest.mark.parametrize(("kind", "more"), BANDITS, ids=lambda x: getattr(x, "name", ""))
