@@ -64,8 +64,9 @@ def smpybandits(T: int = 5000) -> None:
 
     drawn = rewards(T)
 
-    def game(policy: Any) -> Callable[[], None]:
+    def game(kind: Any, **params: Any) -> Callable[[], None]:
         def play() -> None:
+            policy = kind(K, **params)
             policy.startGame()
             for t in range(T):
                 arm = policy.choice()
@@ -73,24 +74,21 @@ def smpybandits(T: int = 5000) -> None:
 
         return play
 
-    show(
-        "choice + getReward, UCB", "round", in_turn(T, UCB=game(UCB(K)), our_UCB=game(ours.UCB(K)))
-    )
-    eliminating = UCBimproved(K, horizon=T)
+    show("choice + getReward, UCB", "round", in_turn(T, UCB=game(UCB), our_UCB=game(ours.UCB)))
     show(
         "the same, elimination",
         "round",
         in_turn(
             T,
-            UCBimproved=game(eliminating),
-            our_SE=game(ours.SuccessiveElimination(K)),
-            our_PE=game(ours.PhasedElimination(K)),
+            UCBimproved=game(UCBimproved, horizon=T),
+            our_SE=game(ours.SuccessiveElimination),
+            our_PE=game(ours.PhasedElimination),
         ),
     )
     show(
         "the same, adversarial",
         "round",
-        in_turn(T, Exp3=game(Exp3(K)), our_Exp3P=game(ours.Exp3P(K, horizon=T))),
+        in_turn(T, Exp3=game(Exp3), our_Exp3P=game(ours.Exp3P, horizon=T)),
     )
 
     def evaluated(kind: Any) -> Callable[[], None]:

@@ -27,6 +27,7 @@ LARGEST_NUMBER = 1e100  # its square is still a float
 SMALLEST_SHARED = 1e-300
 LARGEST_TABLE = 10**9  # transition probabilities held in memory
 MOST_ACTIONS = 127  # policies are int8
+FEW_ROWS = 32  # checked one by one: arrays are slower
 NOT_STOCHASTIC = 1e-9  # how far from 1 probabilities may add up
 Labels: TypeAlias = tuple[int | str, ...]
 Outcome: TypeAlias = tuple[float, int, float, bool]
@@ -588,6 +589,9 @@ def log_rows(
         arms = [numbers[label] for label in columns[0]]
     except (KeyError, TypeError) as unknown:  # not an arm, or not even hashable
         raise ArgumentError("decisions", f"must be arms: {unknown}") from None
+    if len(arms) <= FEW_ROWS:
+        few = [reward(value, low, high) for value in columns[1]]
+        return np.array(arms, np.int64), np.array(few, np.float64)
     values = _floats("rewards", columns[1])
     same_length("rewards", values.shape, 1)
     outside = (values < low) | (values > high)

@@ -243,8 +243,14 @@ def test_what_cannot_be_kept_is_refused():
             with pytest.raises(ArgumentError) as refused:
                 mab.partial_fit(*call)
             assert refused.value.argument == argument
-    with pytest.raises(RewardRangeError):
-        mab.partial_fit(["a", "b"], [1.0, 2.0])
+    for many in (1, 100):  # few rows and many are checked in different ways
+        for wrong in (2.0, math.nan, "x", None):
+            with pytest.raises(ArgumentError, match="reward"):
+                mab.partial_fit(["a", "b"] * many, [1.0] * (2 * many - 1) + [wrong])
+        with pytest.raises(RewardRangeError):
+            mab.partial_fit(["b"] * many, [1.5] * many)
+        with pytest.raises(ArgumentError, match="decisions"):
+            mab.partial_fit(["b"] * many + ["c"], [1.0] * (many + 1))
     assert mab.cold_arms == ["b"] and mab.predict_expectations()["a"] == 1.0
     for bad in ([], "ab", ["a", "a"], [None], [math.nan], [["a"]], 3):
         with pytest.raises(ArgumentError, match="arms"):

@@ -182,8 +182,10 @@ class MAB:
             self._begin(seat)
         if arms.size == 1:
             seat.learn(int(arms[0]), values[0])
-        else:
-            seat.learn_rows(arms, values)
+            self._count[arms] += 1
+            self._sum[arms] += values
+            return
+        seat.learn_rows(arms, values)
         self._count += np.bincount(arms, minlength=len(self.arms))
         np.add.at(self._sum, arms, values)
 
