@@ -5,7 +5,15 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LAST   := bench/.build/last.json
 
-.PHONY: demo test test-slow lint bench bench-quick bench-check rivals sabotage clean
+# Other libraries, each in an environment of its own with what it still runs on. SMPyBandits needs
+# the last SciPy with btdtri; rlberry pins its Gymnasium and needs a Python below 3.13.
+COMPAT               := mabwiser rlberry smpybandits
+WITH_mabwiser        := -e . pytest mabwiser==2.7.4
+WITH_rlberry         := -e . pytest rlberry==0.7.3 rlberry-scool==0.7.3 gymnasium==0.29.1
+WITH_smpybandits     := -e . pytest SMPyBandits==0.9.7 numpy==2.0.2 scipy==1.13.1
+WITH_vowpalwabbit    := vowpalwabbit==9.11.9 numpy
+
+.PHONY: demo test test-slow lint bench bench-quick bench-check rivals sabotage compat-test compat-bench clean
 
 demo: $(READY)
 	$(BIN)/uli demo
@@ -40,20 +48,31 @@ bench-check: $(READY)
 	$(BIN)/python -m pytest bench --quick --benchmark-only --benchmark-quiet --benchmark-json=$(LAST)
 	$(BIN)/python bench/check.py
 
-# Other libraries, each in an environment of its own; one that cannot be had is left out.
-rivals: .venv-mabwiser .venv-rlberry .venv-smpybandits .venv-vowpalwabbit
-
-.venv-mabwiser:     PACKAGES := mabwiser==2.7.4
-.venv-rlberry:      PACKAGES := rlberry==0.7.3 rlberry-scool==0.7.3 gymnasium==0.29.1
-.venv-smpybandits:  PACKAGES := SMPyBandits==0.9.7 'numpy<2.1' scipy==1.13.1
-.venv-vowpalwabbit: PACKAGES := vowpalwabbit 'numpy<2'
-.venv-%:
-	$(PYTHON) -m venv $@
-	$@/bin/python -m pip install --quiet --disable-pip-version-check $(PACKAGES) \
-	  || { echo "$* cannot be installed here: its comparisons are left out"; rm -rf $@; }
+# One that cannot be had is left out, and the reason printed.
+rivals: $(COMPAT:%=.venv-%/.ready) .venv-vowpalwabbit/.ready
 
 sabotage: $(READY)
 	$(BIN)/python -m tests.sabotage
+
+compat-test: rivals
+	@status=0; for name in $(COMPAT); do \
+	  if [ -e .venv-$$name/.ready ]; then echo "$$name:"; \
+	    .venv-$$name/bin/python -m pytest tests/compat/drivers/test_$${name}_*.py -rs \
+	      -o filterwarnings=ignore -p no:cacheprovider --show-capture=no || status=1; \
+	  else echo "$$name: skipped, it could not be installed (.venv-$$name.log says why)"; fi; \
+	done; exit $$status
+
+compat-bench: rivals
+	@for name in $(COMPAT); do \
+	  if [ -e .venv-$$name/.ready ]; then .venv-$$name/bin/python bench/compat.py; \
+	  else echo "$$name: skipped, it could not be installed"; fi; \
+	done
+
+.venv-%/.ready: pyproject.toml
+	@$(PYTHON) -m venv .venv-$*
+	@if .venv-$*/bin/python -m pip install --quiet --disable-pip-version-check \
+	  $(WITH_$*) >.venv-$*.log 2>&1; then touch $@; \
+	else tail -n 3 .venv-$*.log; echo "$*: not available here, its tests are skipped"; fi
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "uli_fast needs Python 3.11 or newer")'

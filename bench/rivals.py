@@ -18,8 +18,9 @@ ROOT = Path(__file__).parent.parent
 
 def another_library(name: str, *words: str) -> Case:
     """Return another library's work, per round; skip where it is not installed."""
-    python = ROOT / f".venv-{name}" / "bin" / "python"
-    if not python.exists():
+    folder = ROOT / f".venv-{name}"
+    python = folder / "bin" / "python"
+    if not (folder / ".ready").exists():
         pytest.skip(f"{name} is not installed: make rivals")
     program = Path(__file__).parent / "others" / f"with_{name}.py"
 

@@ -81,6 +81,12 @@ def test_importing_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+def test_nothing_but_adapters_imports_adapters():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.parent.name != "compat":
+            assert not any(name.startswith("uli_fast.compat") for name in imports(path)), path
+
+
 def test_public_names_resolve():
     for name in uli.__all__:
         assert getattr(uli, name) is not None
@@ -126,6 +132,10 @@ def test_datasets_have_sources():
         "README.md",
         "docs/arm_sets.md",
         "docs/bases.md",
+        "docs/coming_from_gymnasium.md",
+        "docs/coming_from_mabwiser.md",
+        "docs/coming_from_rlberry.md",
+        "docs/coming_from_smpybandits.md",
         "docs/mdps.md",
         "docs/planning.md",
         "docs/studies.md",

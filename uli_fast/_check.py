@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,6 +29,7 @@ LARGEST_NUMBER = 1e100  # its square is still a float
 SMALLEST_SHARED = 1e-300
 LARGEST_TABLE = 10**9  # transition probabilities held in memory
 MOST_ACTIONS = 127  # policies are int8
+FEW_ROWS = 32  # checked one by one: arrays are slower
 NOT_STOCHASTIC = 1e-9  # how far from 1 probabilities may add up
 Labels: TypeAlias = tuple[int | str, ...]
 Outcome: TypeAlias = tuple[float, int, float, bool]
@@ -570,3 +571,83 @@ def sections(name: str, value: Any) -> None:
             raise ArgumentError(name, f"must map names to comparisons, got {key!r}: {section!r}")
         if not section.runs:
             raise ArgumentError(name, f"{key}: must hold some Runs")
+
+
+def arm_labels(name: str, value: Any) -> tuple[Hashable, ...]:
+    """Return distinct hashable labels of arms; None, NaN and infinity are none."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not value:
+        raise ArgumentError(name, f"must be a list of arms, at least one, got {value!r}")
+    for label in value:
+        if not isinstance(label, Hashable):
+            raise ArgumentError(name, f"must be hashable, got {label!r}")
+        if label is None or (isinstance(label, float) and not math.isfinite(label)):
+            raise ArgumentError(name, f"must not be None, NaN or infinite, got {label!r}")
+    if len(set(value)) != len(value):
+        raise ArgumentError(name, "must be distinct")
+    return tuple(value)
+
+
+def log_rows(
+    decisions: Any, rewards: Any, numbers: Mapping[Hashable, int], low: float, high: float
+) -> tuple[I64, F64]:
+    """Return the arms' numbers and the rewards of logged decisions, all of them checked."""
+    columns = []
+    for name, value in (("decisions", decisions), ("rewards", rewards)):
+        if hasattr(value, "tolist"):  # an array, a pandas Series
+            value = value.tolist()
+        if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+            raise ArgumentError(name, f"must be a list or a one-dimensional array, got {value!r}")
+        columns.append(value)
+    same_length("rewards", columns[1], len(columns[0]))
+    try:
+        arms = [numbers[label] for label in columns[0]]
+    except (KeyError, TypeError) as unknown:  # not an arm, or not even hashable
+        raise ArgumentError("decisions", f"must be arms: {unknown}") from None
+    if len(arms) <= FEW_ROWS:
+        few = [reward(value, low, high) for value in columns[1]]
+        return np.array(arms, np.int64), np.array(few, np.float64)
+    values = _floats("rewards", columns[1])
+    same_length("rewards", values.shape, 1)
+    outside = (values < low) | (values > high)
+    if outside.any():
+        raise RewardRangeError(
+            "rewards", f"must lie in [{low:g}, {high:g}], got {float(values[outside][0])!r}"
+        )
+    return np.array(arms, np.int64), values
+
+
+def context_rows(name: str, value: Any) -> int:
+    """Return how many rows of contexts are given, 1 for None."""
+    if value is None:
+        return 1
+    if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
+        raise ArgumentError(name, f"must be two-dimensional, got {value!r}")
+    shape = np.shape(value)
+    if len(shape) not in (1, 2) or shape[0] == 0:
+        raise ArgumentError(name, f"must have at least one row, got shape {shape}")
+    return int(shape[0])
+
+
+def arm_number(name: str, value: Any, size: int) -> int:
+    """Return the number of an arm, 0..size-1."""
+    result = whole(name, value, least=0)
+    if result >= size:
+        raise ArgumentError(name, f"must lie in 0..{size - 1}, got {value!r}")
+    return result
+
+
+def finite_mdp(name: str, env: Any) -> tuple[F64, F64, F64, B1]:
+    """Return P (S, A, S), R (S, A), the first state's law and the mask of terminal states."""
+    for key in ("P", "R", "initial_state_distribution"):
+        if not hasattr(env, key):
+            raise ArgumentError(name, f"must have tables P, R and a first state, got {env!r}")
+    P, R = mdp_tables(env.P, env.R, 1)
+    S = P.shape[1]
+    first = env.initial_state_distribution
+    if np.ndim(first) == 0:
+        first = np.eye(S)[arm_number(name, first, S)]
+    is_terminal = getattr(env, "is_terminal", lambda s: False)
+    ends = np.array([bool(is_terminal(s)) for s in range(S)])
+    return P[0], R[0], initial_states(name, first, S), ends

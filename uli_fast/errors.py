@@ -83,6 +83,10 @@ class NoGuaranteeError(UliError):
     """No uniform last-iterate guarantee is proved for this case."""
 
 
+class UnsupportedError(UliError, NotImplementedError):
+    """Another library offers this, and no learner here can do it as promised."""
+
+
 class ReportError(UliError):
     """A report cannot be written; one that was there already is intact."""
 

@@ -103,6 +103,20 @@ def absorb(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, 
 
 
 @kernel
+def absorb_rows(
+    state: ArmState, bounds: Bounds, arms: I64, rewards: F64, delta: float, R: float
+) -> bool:
+    """Take in rewards of any arms in their order; say whether each arm was the one to play."""
+    asked = True
+    for i in range(arms.shape[0]):
+        a = arms[i]
+        asked = asked and a == least_played(state.n, state.active)
+        if state.active[a]:
+            absorb(state, bounds, a, state.total[a] + rewards[i], delta, R)
+    return asked
+
+
+@kernel
 def play_singly(
     law: Law, state: ArmState, bounds: Bounds, k: int, sweep: bool, delta: float, R: float
 ) -> None:

@@ -1,0 +1,267 @@
+"""Agents in Gymnasium's loop, and our bandits as environments."""
+
+import copy
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import uli_fast as uli
+from tests.compat.cases import SMALL
+from uli_fast.compat.gymnasium import BanditAgent, PolicyAgent, TrainedAgent
+from uli_fast.errors import ArgumentError, UliError
+from uli_fast.players import PolicyDecision
+
+gymnasium = pytest.importorskip("gymnasium")
+
+LEARNER = uli.PolicyElimination(0.1, schedule=(1e-4, 1e-4))
+H = 3
+
+
+def lake(**more):
+    return gymnasium.make("FrozenLake-v1", desc=["SH", "FG"], is_slippery=True, **more)
+
+
+def loop(env, agent, episodes, seed=0):
+    """The loop of the module's text; returns the rewards of the episodes."""
+    rewards, total = [], 0.0
+    observation, _ = env.reset(seed=seed)
+    while len(rewards) < episodes:
+        action = agent.act(observation)
+        observation, reward, terminated, truncated, _ = env.step(action)
+        agent.observe(observation, reward, terminated, truncated)
+        total += reward
+        if terminated or truncated or agent.done:
+            assert agent.done
+            rewards.append(total)
+            total = 0.0
+            observation, _ = env.reset()
+    return rewards
+
+
+@pytest.mark.filterwarnings("ignore::uli_fast.errors.SaturationWarning")
+def test_the_agent_is_the_live_player_in_the_same_lake():
+    env = lake()
+    agent = PolicyAgent(env, LEARNER, horizon=H)
+    rewards = loop(env, agent, 600)
+    mdp = uli.TabularMDP.from_gymnasium(env, H)
+    player = LEARNER.start(mdp.rewards, [0], mdp.low, mdp.high, decision_points=mdp.decision_points)
+    for i in range(600):
+        s, _ = env.reset(seed=0 if i == 0 else None)
+        decision, states, actions, ended = player.ask(s), [], [], False
+        for h in range(H):
+            a = int(decision.policy[h, s])
+            states.append(s)
+            actions.append(a)
+            if not ended:  # holes and the goal are absorbing
+                s, _, ended, _, _ = env.step(a)
+        player.tell(decision.id, states, actions)
+    assert agent.player.state() == player.state() and player.phase > 1
+    assert agent.episodes == 600 and sum(rewards) > 0
+    assert (agent.current() == decision.policy).all()
+
+
+def test_what_is_told_is_what_happened():
+    """Policies at random, so that episodes end in the hole, at the goal and at the horizon."""
+    env, rng, told, seen = lake(), np.random.default_rng(0), [], []
+    agent = PolicyAgent(env, LEARNER, horizon=H)
+    choices = rng.integers(4, size=(300, H, 4)).astype(np.int8)
+    policies = iter(choices)
+    agent.player.ask = lambda state: PolicyDecision(1, next(policies), 1.0)
+    agent.player.tell = lambda id, states, actions: told.append((states, actions))
+    observation, _ = env.reset(seed=1)
+    path = [observation]
+    while len(told) < 300:
+        observation, reward, terminated, truncated, _ = env.step(agent.act(observation))
+        agent.observe(observation, reward, terminated, truncated)
+        path.append(int(observation))
+        if agent.done:
+            seen.append(path)
+            observation, _ = env.reset()
+            path = [observation]
+    for path, policy, (states, actions) in zip(seen, choices, told, strict=True):
+        full = path + [path[-1]] * H  # it stays where it ended
+        assert states == full[:H]
+        assert actions == [policy[h, s] for h, s in enumerate(states)]
+    assert {path[-1] for path in seen} == {0, 1, 2, 3} and {len(p) for p in seen} == {2, 3, 4}
+
+
+class Fixed:
+    """What an environment with a table looks like."""
+
+    def __init__(self, table, initial):
+        self.P, self.initial_state_distrib = table, np.array(initial)
+
+
+# State 1 is done and earns again if it is entered once more: a state more is needed.
+TABLE = [
+    [[(0.5, 0, 0.0, False), (0.5, 1, 1.0, True)], [(1.0, 0, 0.0, False)]],
+    [[(1.0, 1, 1.0, True)], [(1.0, 0, 0.0, False)]],
+]
+
+
+def test_an_episode_that_ends_early_stays_where_the_table_says():
+    agent = PolicyAgent(Fixed(TABLE, [1.0, 0.0]), LEARNER, horizon=3)
+    assert agent.mdp.n_states == 3
+    told = []
+    agent.player.tell = lambda id, states, actions: told.append((states, actions))
+    # The first policy may take action 1, which never ends: follow what it does.
+    observation = 0
+    for _ in range(3):
+        action = agent.act(observation)
+        assert agent.act(observation) == action
+        agent.observe(1 if action == 0 else 0, 1.0, terminated=action == 0)
+        if agent.done:
+            break
+    states, actions = told[0]
+    assert len(states) == len(actions) == 3
+    first_end = actions.index(0) if 0 in actions else 3
+    assert states[first_end + 1 :] == [2] * (2 - first_end)
+    hole = [[(0.5, 0, 0.0, False), (0.5, 1, 1.0, True)]] * 2, [[(1.0, 1, 0.0, True)]] * 2
+    stays = PolicyAgent(Fixed(hole, [1.0, 0.0]), LEARNER, horizon=3)  # absorbing: no state more
+    stays.player.tell = lambda id, states, actions: told.append((states, actions))
+    action = stays.act(0)
+    stays.observe(1, 1.0, terminated=True)
+    assert stays.done and told[-1][0] == [0, 1, 1] and told[-1][1][0] == action
+
+
+def test_steps_that_cannot_be_are_refused():
+    env = lake()
+    agent = PolicyAgent(env, LEARNER, horizon=H)
+    with pytest.raises(UliError, match="act"):
+        agent.observe(0, 0.0)
+    agent.act(0)
+    with pytest.raises(ArgumentError, match="never leads"):
+        agent.observe(3, 1.0, terminated=True)
+    with pytest.raises(ArgumentError, match="time limit"):
+        agent.observe(0, 0.0, truncated=True)
+    with pytest.raises(ArgumentError, match="observation"):
+        agent.observe(9, 0.0)
+    with pytest.raises(ArgumentError, match="the episode is in 0"):
+        agent.act(2)
+    agent.observe(2, 0.0)
+    with pytest.raises(ArgumentError, match="the episode is in 2"):
+        agent.act(0)  # reset in mid-episode
+    with pytest.raises(ArgumentError, match="learner"):
+        PolicyAgent(env, uli.UCBVI(), horizon=H)
+    with pytest.raises(ArgumentError, match="learner"):
+        TrainedAgent(env, uli.UCB(), H, 10)
+    with pytest.raises(ArgumentError, match="horizon"):
+        PolicyAgent(uli.mdps.river_swim(2, 2), LEARNER, horizon=3)
+    with pytest.raises(ArgumentError, match="table P"):
+        PolicyAgent(object(), LEARNER, horizon=3)
+
+
+@pytest.mark.parametrize("learner", [uli.UCBVI(0.1), uli.UBEV(0.1)], ids=str)
+def test_what_a_simulation_came_to_is_played(learner):
+    env = lake()
+    agent = TrainedAgent(env, learner, H, episodes=3000, seed=1)
+    last = np.flatnonzero(agent.runs.last_play[0] == 3000)
+    assert last.size == 1 and (agent.policy == agent.runs.policies[0, last[0]]).all()
+    mean = np.mean(loop(env, agent, 2000))
+    assert abs(mean - agent.mdp.value(agent.policy)) < 4 * 0.5 / math.sqrt(2000)
+    mdp = uli.mdps.river_swim(2, 2)
+    assert TrainedAgent(mdp, learner, 2, episodes=10, seed=1).policy.shape == (2, 2)
+
+
+def test_the_policy_is_that_of_the_last_episode():
+    lock = uli.mdps.combination_lock(length=2, n_actions=2).restricted()
+    learner = uli.PolicyElimination(0.1, schedule="sharp")
+    agent = TrainedAgent(lock, learner, lock.horizon, episodes=10**9, seed=1)
+    first = agent.runs.policies[0, int(agent.runs.last_play[0].argmin())]
+    assert lock.gap(agent.policy) == 0.0 < lock.gap(first)
+
+
+def bandit_env(**more):
+    from uli_fast.compat.gymnasium import BanditEnv
+
+    return BanditEnv(uli.BernoulliBandit([2.5, -0.5], low=-1.0, high=3.0), **more)
+
+
+def test_a_bandit_is_an_environment():
+    from gymnasium.utils.env_checker import check_env
+
+    env = bandit_env(horizon=5)
+    check_env(env, skip_render_check=True)
+    observation, info = env.reset(seed=1)
+    steps = [env.step(a) for a in (0, 1, 0, 1, 0)]
+    assert (observation, info) == (0, {})
+    assert {step[1] for step in steps} <= {-1.0, 3.0}
+    assert [step[3] for step in steps] == [False] * 4 + [True]
+    assert [step[4]["gap"] for step in steps[:2]] == pytest.approx([0.0, 3.0])
+    other = copy.deepcopy(env)
+    assert [env.step(0)[1] for _ in range(300)] == [other.step(0)[1] for _ in range(300)]
+
+
+def test_rewards_have_the_problem_s_law_and_the_seed_s_stream():
+    env = bandit_env()
+    draws = []
+    for seed in (1, 1, 2):
+        env.reset(seed=seed)
+        draws.append([env.step(t % 2)[1] for t in range(2000)])
+    assert draws[0] == draws[1] != draws[2]
+    assert np.mean(draws[0][::2]) == pytest.approx(2.5, abs=0.25)
+    assert np.mean(draws[0][1::2]) == pytest.approx(-0.5, abs=0.25)
+    from uli_fast.compat.gymnasium import BanditEnv
+
+    table = BanditEnv(uli.TableBandit([[0.0, 1.0, 0.5]] * 2))
+    for _ in range(2):
+        table.reset()
+        assert [table.step(0)[1] for _ in range(3)] == [0.0, 1.0, 0.5]
+    gaussian = BanditEnv(uli.GaussianBandit([5.0], sigma=0.1))
+    gaussian.reset(seed=0)
+    assert abs(gaussian.step(0)[1] - 5.0) < 1.0
+
+
+@pytest.mark.parametrize("learner", [uli.SuccessiveElimination(0.1), uli.LilUCB(0.1), SMALL])
+def test_bandit_agents_play_it(learner):
+    env = bandit_env()
+    agent = BanditAgent(env, learner, low=-1.0, high=3.0, seed=1)
+    observation, _ = env.reset(seed=3)
+    lost = []
+    for _ in range(3000):
+        action = agent.act(observation)
+        observation, reward, terminated, truncated, info = env.step(action)
+        agent.observe(observation, reward, terminated, truncated)
+        lost.append(info["gap"])
+    assert np.mean(lost[-500:]) < 1.5 / 5  # a fifth of what playing at random loses
+    if learner == uli.SuccessiveElimination(0.1):
+        assert agent.certificate().bound == 0.0 and max(lost[-500:]) == 0.0
+
+
+def test_what_is_no_bandit_is_refused():
+    from uli_fast.compat.gymnasium import BanditEnv
+
+    with pytest.raises(ArgumentError, match="problem"):
+        BanditEnv([0.5])
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        bandit_env().step(0)
+    env = bandit_env()
+    env.reset(seed=0)
+    with pytest.raises(ArgumentError, match="action"):
+        env.step(2)
+    with pytest.raises(ArgumentError, match="env"):
+        BanditAgent(object(), uli.UCB())
+    with pytest.raises(AttributeError):
+        _ = sys.modules["uli_fast.compat.gymnasium"].nothing
+
+
+def test_adapters_import_no_other_library():
+    others = ["gymnasium", "mabwiser", "rlberry", "SMPyBandits", "pandas", "numba"]
+    code = f"""
+import sys, uli_fast
+assert not [m for m in sys.modules if m.startswith("uli_fast.compat")]
+import uli_fast.compat.smpybandits, uli_fast.compat.mabwiser
+import uli_fast.compat.rlberry, uli_fast.compat.gymnasium
+print([m for m in {others} if m in sys.modules])
+sys.modules["gymnasium"] = None
+try:
+    uli_fast.compat.gymnasium.BanditEnv
+except uli_fast.errors.MissingExtraError as missing:
+    print(missing)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0] == "[]"
+    assert "pip install" in done.stdout.splitlines()[1]

@@ -1,0 +1,365 @@
+"""A learner on K arms at work for another library: an arm, then a reward, and no ledger.
+
+Live players remember every decision, so that rewards may come late. The libraries served
+here bring each reward before the next choice, so most seats drive the player's step
+functions directly. They also bring rewards of arms that the learner did not ask for.
+``follows`` says whether that has happened:
+
+* Elimination (SE-MAB, PE-MAB) uses such rewards. Its confidence statements are about the
+  first n rewards of an arm, for every n (SE) or for blocks of fixed positions (PE), and
+  hold whoever chooses, as long as no choice looks at the reward it is about to give or at
+  later ones. The envelope F(delta, t) does not hold: it needs the arms to be played in turn.
+* UCB and lil'UCB promise nothing either way.
+* Learners that draw at random weigh each reward by the probability it was drawn with, and
+  cannot use others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64, I64
+from uli_fast.errors import ArgumentError, NoGuaranteeError, UnsupportedError
+from uli_fast.kernels import lil_ucb, ucb  # noqa: F401  (they give choose its rules)
+from uli_fast.kernels._arms import least_played
+from uli_fast.kernels._optimism import choose
+from uli_fast.kernels.phased_elimination import next_arm
+from uli_fast.kernels.successive_elimination import absorb, absorb_rows
+from uli_fast.learners._arms import ArmLearner
+from uli_fast.players import restore
+from uli_fast.players._base import Certificate, Player
+from uli_fast.players.optimistic import OptimisticPlayer
+from uli_fast.players.phased_elimination import PhasedPlayer
+from uli_fast.players.successive_elimination import SuccessivePlayer
+
+
+def take_seat(
+    learner: Any,
+    n_arms: int,
+    low: float = 0.0,
+    high: float = 1.0,
+    seed: int | None = None,
+    horizon: int | None = None,
+) -> Seat:
+    """Start a learner on arms 0..n_arms-1."""
+    if not isinstance(learner, ArmLearner):
+        raise ArgumentError("learner", f"is not a learner for arms: {learner!r}")
+    player = learner.start(n_arms, seed=seed, horizon=horizon, low=low, high=high)
+    return _seat_of(player)
+
+
+def retake_seat(saved: Mapping[str, Any], learner: Any) -> Seat:
+    """Go on from what ``seat.saved()`` returned."""
+    seat = _seat_of(restore(saved["player"], learner))
+    seat.follows = bool(saved["follows"])
+    seat._load_more(saved["more"])
+    return seat
+
+
+def _seat_of(player: Any) -> Seat:
+    kind = next((seat for of, seat in SEATS if isinstance(player, of)), DrawingSeat)
+    return kind(player)
+
+
+class Seat:
+    """What all seats share; those that use rewards of any arm supply the underscored."""
+
+    def __init__(self, player: Any) -> None:
+        self.player: Any = player
+        self.follows = True  # whether every reward was of the arm that was to be played
+        self._next: int | None = None
+        self._low, self._high, self._scale = player.low, player.high, player._scale
+        self._offset = player.low if math.isfinite(player.low) else 0.0
+
+    def choose(self) -> int:
+        """Return the arm to play, the same one until a reward comes."""
+        if self._next is None:
+            self._next = self._choose()
+        return self._next
+
+    def learn(self, a: int, reward: Any) -> float:
+        """Take in a reward of arm a; return it on the unit scale."""
+        value = _check.reward(reward, self._low, self._high)
+        if self.follows and a != self.choose():
+            self.follows = False
+        unit: float = (value - self._offset) / self._scale
+        self._next = None
+        self._take(a, unit)
+        return unit
+
+    def learn_rows(self, arms: I64, rewards: F64) -> None:
+        """Take in rewards, all within the range, of any arms in their order."""
+        for a, reward in zip(arms.tolist(), rewards.tolist(), strict=True):
+            self.learn(a, reward)
+
+    def accepts(self, arms: I64) -> None:
+        """Refuse arms whose rewards cannot be learned from."""
+
+    def _units(self, rewards: F64) -> F64:
+        units: F64 = (rewards - self._offset) / self._scale
+        return units
+
+    def ahead(self, n: int) -> list[int]:
+        """Return the next n arms if no reward came in between."""
+        raise NotImplementedError
+
+    def certificate(self) -> Certificate:
+        """Return what is certain of every active arm."""
+        if self.follows:
+            return self._certified()
+        self.player.learner.guarantee(self.player.arms_info())
+        raise NoGuaranteeError("rewards came of arms that the learner had not chosen")
+
+    def saved(self) -> dict[str, Any]:
+        """Return everything but the learner as plain numbers and strings, for JSON."""
+        state = self.player.state()
+        return {"player": state, "follows": self.follows, "more": self._more()}
+
+    def _more(self) -> dict[str, Any]:
+        return {}
+
+    def _load_more(self, more: Mapping[str, Any]) -> None:
+        pass
+
+    def _certified(self) -> Certificate:
+        certificate: Certificate = self.player.certificate()
+        return certificate
+
+    def _choose(self) -> int:
+        raise NotImplementedError
+
+    def _take(self, a: int, unit: float) -> None:
+        raise NotImplementedError
+
+
+class EliminatingSeat(Seat):
+    """Elimination: rewards that were not asked for count, and what they prove is certified."""
+
+    def certificate(self) -> Certificate:
+        """Return what is certain of every active arm; without F if others chose."""
+        if self.follows:
+            return self._certified()
+        player = self.player
+        guarantee = player.learner.guarantee(player.arms_info())
+        range_ = player._scale if math.isfinite(player.low) else math.inf
+        bound = min(player._unit_gap_bound() * player._scale, range_)
+        if len(player.active) == 1:
+            bound = 0.0
+        t = int(player._state.clock[0]) + 1
+        return Certificate(t, bound, math.inf, guarantee.delta, player.active, guarantee.proved)
+
+
+class TurnSeat(EliminatingSeat):
+    """Successive elimination."""
+
+    player: SuccessivePlayer
+
+    def _choose(self) -> int:
+        state = self.player._state
+        return int(least_played(state.n, state.active))
+
+    def _take(self, a: int, unit: float) -> None:
+        player = self.player
+        state, learner = player._state, player.learner
+        if state.active[a]:
+            total = float(state.total[a]) + unit
+            absorb(state, player._bounds, a, total, learner.delta, learner.R)
+
+    def learn_rows(self, arms: I64, rewards: F64) -> None:
+        """Take in rewards, all within the range, of any arms in their order."""
+        player = self.player
+        about = player.learner.delta, player.learner.R
+        asked = absorb_rows(player._state, player._bounds, arms, self._units(rewards), *about)
+        self.follows = self.follows and bool(asked)
+        self._next = None
+
+    def ahead(self, n: int) -> list[int]:
+        """Return the next n arms if no reward came in between."""
+        state = self.player._state
+        return in_turn(state.n.copy(), state.active, n)
+
+
+class PhasedSeat(EliminatingSeat):
+    """Phased elimination: rewards beyond an arm's quota wait for the next phase."""
+
+    player: PhasedPlayer
+
+    def __init__(self, player: PhasedPlayer) -> None:
+        super().__init__(player)
+        self._waiting: list[deque[float]] = [deque() for _ in player.labels]
+        self._quota = player.quota
+
+    def _choose(self) -> int:
+        return int(next_arm(self.player._state, self.player._start, self._quota))
+
+    def _take(self, a: int, unit: float) -> None:
+        left = self._left(a)
+        if left > 1:  # the phase cannot close yet
+            self.player._count(a, unit)
+        elif left == 1:
+            self._settle(a, unit)
+            while self._drain():
+                pass
+        elif self.player._state.active[a]:
+            self._waiting[a].append(unit)
+
+    def _left(self, a: int) -> int:
+        """Return how many rewards of arm a this phase still uses."""
+        state = self.player._state
+        left = self._quota - int(state.n[a]) + int(self.player._start.n[a])
+        return left if state.active[a] else 0
+
+    def _settle(self, a: int, unit: float) -> None:
+        before = self.player.phase
+        self.player._absorb(a, unit)
+        if self.player.phase != before:
+            self._quota = self.player.quota
+            for b in np.flatnonzero(~self.player._state.active):
+                self._waiting[b].clear()
+
+    def _more(self) -> dict[str, Any]:
+        return {"waiting": [list(rewards) for rewards in self._waiting]}
+
+    def _load_more(self, more: Mapping[str, Any]) -> None:
+        self._waiting = [deque(float(x) for x in rewards) for rewards in more["waiting"]]
+
+    def _drain(self) -> bool:
+        """Use one reward that waited, if its arm's phase has come."""
+        for a, rewards in enumerate(self._waiting):
+            if rewards and self._left(a):
+                self._settle(a, rewards.popleft())
+                return True
+        return False
+
+    def ahead(self, n: int) -> list[int]:
+        """Return the next n arms if no reward came in between."""
+        state, start = self.player._state, self.player._start
+        counts: I64 = state.n.copy()
+        arms: list[int] = []
+        for _ in range(n):
+            a = int(next_arm(state._replace(n=counts), start, self._quota))
+            if a < 0:  # the quotas are used up before the phase can close
+                return arms + in_turn(counts - start.n, state.active, n - len(arms))
+            counts[a] += 1
+            arms.append(a)
+        return arms
+
+
+class IndexSeat(Seat):
+    """UCB and lil'UCB."""
+
+    player: OptimisticPlayer
+
+    def __init__(self, player: OptimisticPlayer) -> None:
+        super().__init__(player)
+        self._rule = player.learner.rule()
+        n, total = player._state.n, player._state.total
+        self._mean: F64 = total / np.maximum(n, 1)
+        self._unplayed = int((n == 0).sum())
+
+    def _choose(self) -> int:
+        state = self.player._state
+        return self._best(state.n, int(state.clock[0]) + 1, self._unplayed)
+
+    def _best(self, n: Any, t: int, unplayed: int) -> int:
+        return int((n == 0).argmax()) if unplayed else int(choose(self._rule, self._mean, n, t))
+
+    def _take(self, a: int, unit: float) -> None:
+        state = self.player._state
+        self._unplayed -= int(state.n[a] == 0)
+        self.player._count(a, unit)
+        self._mean[a] = state.total[a] / state.n[a]
+
+    def learn_rows(self, arms: I64, rewards: F64) -> None:
+        """Take in rewards, all within the range, of any arms; only counts and sums matter."""
+        state = self.player._state
+        state.n[:] += np.bincount(arms, minlength=state.n.size)
+        np.add.at(state.total, arms, self._units(rewards))  # in their order, as one by one
+        state.clock[0] += arms.size
+        self._mean = state.total / np.maximum(state.n, 1)
+        self._unplayed, self._next = int((state.n == 0).sum()), None
+        self.follows = self.follows and not arms.size  # not looked at: nothing hangs on it
+
+    def ahead(self, n: int) -> list[int]:
+        """Return the next n arms if no reward came in between."""
+        state = self.player._state
+        counts, arms, t = state.n.copy(), [], int(state.clock[0]) + 1
+        for i in range(n):
+            a = self._best(counts, t + i, int((counts == 0).sum()))
+            counts[a] += 1
+            arms.append(a)
+        return arms
+
+
+class DrawingSeat(Seat):
+    """Learners that must be told of their own decision: those that draw, and users' rules."""
+
+    player: Player
+
+    def __init__(self, player: Player) -> None:
+        super().__init__(player)
+        self._id: int | None = None
+
+    def _choose(self) -> int:
+        decision = self.player.ask()
+        self._id = decision.id
+        return int(decision.arm)
+
+    def learn(self, a: int, reward: Any) -> float:
+        """Take in the reward of the arm that was drawn; return it on the unit scale."""
+        self.accepts(np.array([a]))
+        assert self._id is not None
+        self.player.tell(self._id, reward)
+        self._id = self._next = None
+        return float((float(reward) - self._offset) / self._scale)
+
+    def accepts(self, arms: I64) -> None:
+        """Refuse all but the reward of the arm that was drawn."""
+        name = type(self.player.learner).__name__
+        if arms.size > 1:
+            raise ArgumentError("decisions", f"{name} learns from one reward, then draws again")
+        if arms.size and (self._id is None or arms[0] != self._next):
+            drawn = "no arm" if self._id is None else f"arm number {self._next}"
+            raise ArgumentError(
+                "decisions",
+                f"{name} learns from the arms it drew; it drew {drawn}, not number {arms[0]}",
+            )
+
+    def ahead(self, n: int) -> list[int]:
+        """Return the next arm; there are no more before its reward."""
+        if n > 1:
+            name = type(self.player.learner).__name__
+            raise UnsupportedError(f"{name} needs each reward before its next decision")
+        return [self.choose()]
+
+    def _more(self) -> dict[str, Any]:
+        return {"id": self._id, "next": self._next}
+
+    def _load_more(self, more: Mapping[str, Any]) -> None:
+        self._id, self._next = more["id"], more["next"]
+
+    def __reduce__(self) -> Any:  # a base at work holds what can be neither copied nor pickled
+        return retake_seat, (self.saved(), self.player.learner)
+
+
+SEATS: tuple[tuple[type[Player], type[Seat]], ...] = (
+    (SuccessivePlayer, TurnSeat),
+    (PhasedPlayer, PhasedSeat),
+    (OptimisticPlayer, IndexSeat),
+)
+
+
+def in_turn(counts: Any, active: Any, n: int) -> list[int]:
+    """Return n arms, each time the least played active one."""
+    arms = []
+    for _ in range(n):
+        a = int(least_played(counts, active))
+        counts[a] += 1
+        arms.append(a)
+    return arms

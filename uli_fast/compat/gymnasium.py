@@ -1,0 +1,233 @@
+"""Agents for Gymnasium's loop, and our bandits as environments for other people's agents.
+
+An agent is told what happened after every step:
+
+    observation, _ = env.reset(seed=1)
+    while episodes_to_play:
+        action = agent.act(observation)
+        observation, reward, terminated, truncated, _ = env.step(action)
+        agent.observe(observation, reward, terminated, truncated)
+        if terminated or truncated or agent.done:
+            observation, _ = env.reset()
+
+``PolicyAgent`` learns where actions lead from the steps alone; its rewards are known
+beforehand, from the environment's table. ``TrainedAgent`` plays what a learner without a
+live player (UCBVI, UBEV) came to in a simulation of that table. ``BanditEnv`` is imported
+on first use and needs Gymnasium.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import I8
+from uli_fast.compat._tabular import Episode, last_policy, tables
+from uli_fast.errors import ArgumentError, MissingExtraError, UliError
+from uli_fast.learners._policies import PolicyLearner
+from uli_fast.learners.policy_elimination import PolicyElimination
+
+if TYPE_CHECKING:
+    from uli_fast.compat._bandit_env import BanditEnv
+    from uli_fast.players._base import Certificate
+    from uli_fast.problems.tabular_mdp import TabularMDP
+    from uli_fast.runs import Runs
+
+__all__ = ["BanditAgent", "BanditEnv", "PolicyAgent", "TrainedAgent"]
+
+
+class BanditAgent:
+    """A learner on K arms; every step is a round.
+
+    Parameters
+    ----------
+    env
+        An environment with one action per arm; observations are not looked at.
+    learner
+        What plays.
+    low, high
+        Range of the rewards.
+    seed, horizon
+        For learners that draw at random, and for those tuned to a horizon.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        learner: Any,
+        low: float = 0.0,
+        high: float = 1.0,
+        seed: int | None = None,
+        horizon: int | None = None,
+    ) -> None:
+        from uli_fast.compat._seat import take_seat
+
+        n_arms = _check.whole("env", getattr(getattr(env, "action_space", None), "n", None))
+        self.done = False
+        self._seat = take_seat(learner, n_arms, low, high, seed, horizon)
+
+    def act(self, observation: Any = 0) -> int:
+        """Return the arm to play."""
+        return self._seat.choose()
+
+    def observe(
+        self, observation: Any, reward: float, terminated: bool = False, truncated: bool = False
+    ) -> None:
+        """Take in the reward of the arm that ``act`` named."""
+        self._seat.learn(self._seat.choose(), reward)
+
+    def certificate(self) -> Certificate:
+        """Return what is certain of every active arm."""
+        return self._seat.certificate()
+
+
+class _StagedAgent:
+    """Counts the stages of episodes, and follows one policy in each."""
+
+    def __init__(self, env: Any, horizon: int) -> None:
+        self.mdp: TabularMDP = tables(env, horizon)
+        self.episodes = 0
+        self._episode = Episode(self.mdp)
+        self._open: tuple[int, int] | None = None  # state and action of the step under way
+        self._finished = False
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode is over for the agent: after H steps, or when it has ended."""
+        return self._finished
+
+    def act(self, observation: Any) -> int:
+        """Return the action in the state that is observed; the first one opens an episode."""
+        state = _check.arm_number("observation", observation, self.mdp.n_states)
+        if self._finished:
+            self._episode, self._finished = Episode(self.mdp), False
+        h = self._episode.stage
+        if h > 0 or self._open is not None:
+            here = self._open[0] if self._open is not None else self._episode.state
+            if state != here:
+                raise ArgumentError("observation", f"the episode is in {here}, got {state}")
+        else:
+            self._begin(state)
+        action = int(self._policy()[h, state])
+        self._open = state, action
+        return action
+
+    def observe(
+        self, observation: Any, reward: float, terminated: bool = False, truncated: bool = False
+    ) -> None:
+        """Take in where the action of ``act`` led; the reward is in the table already."""
+        if self._open is None:
+            raise UliError("act() comes before observe()")
+        state, action = self._open
+        self._episode.step(state, action, observation, bool(terminated), bool(truncated))
+        self._open = None
+        if terminated:
+            self._episode.fill(self._policy())
+        if self._episode.over:
+            self._end()
+            self.episodes += 1
+            self._finished = True
+
+    def _begin(self, state: int) -> None:
+        pass
+
+    def _policy(self) -> I8:
+        raise NotImplementedError
+
+    def _end(self) -> None:
+        pass
+
+
+class PolicyAgent(_StagedAgent):
+    """Policy elimination, learning where actions lead from the steps it is told of.
+
+    Parameters
+    ----------
+    env
+        A toy-text environment with a table P, from which the rewards, the states in which an
+        episode may begin and the choices that matter are read; or a TabularMDP. The
+        probabilities of the table are not used.
+    learner
+        A PolicyElimination.
+    horizon
+        Stages H of an episode: it is over after so many steps, and must be reset then.
+    """
+
+    def __init__(self, env: Any, learner: PolicyElimination, horizon: int) -> None:
+        if not isinstance(learner, PolicyElimination):
+            raise ArgumentError("learner", f"must be a PolicyElimination, got {learner!r}")
+        super().__init__(env, horizon)
+        self.player = learner.start(
+            self.mdp.rewards,
+            np.flatnonzero(self.mdp.initial).tolist(),
+            self.mdp.low,
+            self.mdp.high,
+            self.mdp.decision_points,
+        )
+        self._decision: Any = None
+
+    def certificate(self) -> Certificate:
+        """Return what is certain of every active policy."""
+        return self.player.certificate()
+
+    def current(self) -> I8:
+        """Return the policy of the last episode, (H, S)."""
+        if self._decision is None:
+            raise UliError("no episode has been played yet")
+        return self._policy()
+
+    def _begin(self, state: int) -> None:
+        self._decision = self.player.ask(state)
+
+    def _policy(self) -> I8:
+        policy: I8 = self._decision.policy
+        return policy
+
+    def _end(self) -> None:
+        self.player.tell(self._decision.id, self._episode.states, self._episode.actions)
+
+
+class TrainedAgent(_StagedAgent):
+    """Plays the policy of the last of many simulated episodes, and learns nothing more.
+
+    Parameters
+    ----------
+    env
+        An environment with a table P, or a TabularMDP; the simulation draws from its table.
+    learner
+        PolicyElimination, UCBVI or UBEV.
+    horizon
+        Stages H of an episode.
+    episodes
+        How many are simulated.
+    seed
+        Of the simulation.
+    """
+
+    def __init__(
+        self, env: Any, learner: Any, horizon: int, episodes: int, seed: int | None = None
+    ) -> None:
+        from uli_fast.simulate import simulate
+
+        if not isinstance(learner, PolicyLearner):
+            raise ArgumentError("learner", f"is not a learner for MDPs: {learner!r}")
+        super().__init__(env, horizon)
+        self.runs: Runs = simulate(learner, self.mdp, episodes, seed=seed, progress=False)
+        self.policy: I8 = last_policy(self.runs)
+
+    def _policy(self) -> I8:
+        return self.policy
+
+
+def __getattr__(name: str) -> Any:
+    if name != "BanditEnv":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from uli_fast.compat._bandit_env import BanditEnv
+    except ImportError as missing:
+        raise MissingExtraError(
+            "BanditEnv needs gymnasium: pip install 'uli-fast[gym]'"
+        ) from missing
+    return BanditEnv
