@@ -13,7 +13,7 @@ WITH_rlberry         := -e . pytest rlberry==0.7.3 rlberry-scool==0.7.3 gymnasiu
 WITH_smpybandits     := -e . pytest SMPyBandits==0.9.7 numpy==2.0.2 scipy==1.13.1
 WITH_vowpalwabbit    := vowpalwabbit==9.11.9 numpy
 
-.PHONY: demo test test-slow lint bench bench-quick bench-check rivals sabotage compat-test compat-bench clean
+.PHONY: demo test test-slow lint bench bench-quick bench-check rivals sabotage reliability compat-test compat-bench clean
 
 demo: $(READY)
 	$(BIN)/uli demo
@@ -53,6 +53,10 @@ rivals: $(COMPAT:%=.venv-%/.ready) .venv-vowpalwabbit/.ready
 
 sabotage: $(READY)
 	$(BIN)/python -m tests.sabotage
+
+# Kills, damage, bad input, bounds checks, sabotage; docs/reliability.md is written anew.
+reliability: $(READY)
+	$(BIN)/python -m tests.reliability
 
 compat-test: rivals
 	@status=0; for name in $(COMPAT); do \

@@ -1,0 +1,212 @@
+"""The reliability campaign: ``make reliability``, under 25 minutes on two cores.
+
+Runs every check below, two at a time, and writes docs/reliability.md: what was asked, what was
+run, what came out. The quick parts of it are in the ordinary tests as well.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "reliability.md"
+STUDY, RUNS = "tests/study", "tests/experiments"
+KERNELS = ("tests/kernels", "tests/learners", "tests/players", "tests/arm_sets", "tests/problems")
+OTHERS = ("tests/test_designs.py", "tests/test_spanners.py", "tests/test_horizons.py")
+
+
+class Check(NamedTuple):
+    """A goal and the command that shows it; the figures come from what the command prints."""
+
+    goal: str
+    asked: str
+    ran: str
+    command: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+def pytest(*words: str, slow: bool = False) -> tuple[str, ...]:
+    marks = ("-m", "slow" if slow else "not slow")
+    return ("-m", "pytest", "-p", "no:cacheprovider", *marks, *words)
+
+
+# The longest one has a core for itself, the others follow each other on the second.
+LONGEST = Check(
+    "B12",
+    "no kernel reads or writes out of bounds",
+    "kernels, learners, players, oracles, problems, horizons with NUMBA_BOUNDSCHECK=1 and an "
+    "empty cache",
+    pytest(*KERNELS, *OTHERS),
+    (("NUMBA_BOUNDSCHECK", "1"),),
+)
+CHECKS = (
+    Check(
+        "B1",
+        "SIGKILL a long `uli run`, resume: the same bytes",
+        "100 kills at random points, results compared by SHA-256",
+        pytest(f"{RUNS}/test_running.py", "-k", "hundred_kills", slow=True),
+    ),
+    Check(
+        "B2",
+        "SIGKILL a live study: nothing acknowledged is lost, at most one unacknowledged extra, "
+        "no gaps, the same arm on every re-ask",
+        "500 kills of a clinic with late and missing outcomes",
+        pytest(f"{STUDY}/test_crash.py", slow=True),
+    ),
+    Check(
+        "B3",
+        "a crash at every named point: re-asking gives the same arm, re-telling changes nothing",
+        "every point of ask, tell and tell_missing, several passes; two processes on one file",
+        pytest(f"{STUDY}/test_crash.py"),
+    ),
+    Check(
+        "B4",
+        "torn or garbled files: a valid prefix or a typed error, never a wrong answer",
+        "200 offsets of a study's file and of its log, damaged and cut; checkpoints and results",
+        pytest(f"{STUDY}/test_damage.py", RUNS, "-k", "damage or garbled or truncated or altered"),
+    ),
+    Check(
+        "B5",
+        "disk full, I/O error, read-only: a typed error, what was there intact",
+        "studies, results, reports",
+        pytest(STUDY, RUNS, "tests/report", "-k", "full or read_only or failed_commit or whole"),
+    ),
+    Check(
+        "B7",
+        "malformed input: a typed error that names the argument",
+        "10,000 valid calls with one argument spoiled",
+        ("-m", "tests.fuzz", "10000"),
+    ),
+    Check(
+        "B8",
+        "the nice event fails as often as computed, and never more often than delta",
+        "exact rates two-sided, 2,000-run cells against the 0.999 binomial quantile",
+        pytest("tests/theory"),
+    ),
+    Check(
+        "B9",
+        "the tests bite",
+        "25 named sabotages, each on a copy, each caught by a named test",
+        ("-m", "tests.sabotage", "--named"),
+    ),
+    Check(
+        "B10",
+        "parallel equals serial",
+        "1 and 2 threads, 2 processes, a dask cluster, resumed, grown, chunked",
+        pytest(
+            "tests/learners/test_same_path.py",
+            f"{RUNS}/test_running.py",
+            "-k",
+            "not kills and not command",
+        ),
+    ),
+    Check(
+        "B13",
+        "counters are right at 3.04e9, 2^53, 1e12, 1e18; beyond: HorizonTooLargeError",
+        "every engine and live player that can go there",
+        pytest("tests/test_horizons.py"),
+    ),
+    Check(
+        "B14",
+        "fast equals naive",
+        "random instances of every algorithm on the same draws, decision by decision",
+        pytest("tests/learners/test_against_naive.py"),
+    ),
+    Check(
+        "B15",
+        "oracle answers are feasible and optimal to 1e-7, or a typed error",
+        "all arm sets and back ends against independent solvers",
+        pytest("tests/arm_sets", "tests/kernels/test_oracles.py"),
+    ),
+    Check(
+        "B18",
+        "hostile files and names: nothing executed, memory capped, text escaped",
+        "results, studies, states, study files, pages",
+        pytest(
+            *(RUNS, STUDY, "tests/report", "tests/test_runs.py", "tests/players"),
+            *("-k", "hostile or names or foreign or page or alter or state or other_files"),
+        ),
+    ),
+)
+
+
+class Outcome(NamedTuple):
+    """What came out of a check."""
+
+    held: bool
+    said: str
+    seconds: float
+
+
+def run(check: Check, folder: Path) -> Outcome:
+    """Run a check's command; its last line of figures is what it said."""
+    environment = os.environ | dict(check.environment)
+    if check.environment:
+        environment["NUMBA_CACHE_DIR"] = str(folder / check.goal)
+    begun = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, *check.command],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = [line for line in done.stdout.splitlines() if re.search(r"\d", line)]
+    said = lines[-1].strip("= ") if lines else done.stderr[-200:]
+    said = re.sub(r" in [\d.]+s.*", "", said)
+    if done.returncode:
+        (folder / f"{check.goal}.log").write_text(done.stdout + done.stderr, encoding="utf-8")
+        print(done.stdout[-3000:], done.stderr[-1000:], flush=True)
+    return Outcome(done.returncode == 0, said, time.perf_counter() - begun)
+
+
+def main(only: str = "") -> int:
+    """Run the campaign, or the goals whose names are given, and write the page."""
+    wanted = set(only.split(",")) - {""}
+    found: dict[str, Outcome] = {}
+    folder = Path(tempfile.mkdtemp(prefix="reliability-"))
+
+    def work(checks: tuple[Check, ...]) -> None:
+        for check in checks:
+            if not wanted or check.goal in wanted:
+                found[check.goal] = run(check, folder)
+                held, said, seconds = found[check.goal]
+                word = "holds" if held else "FAILS"
+                print(f"{check.goal:4} {word} {seconds:5.0f} s  {said}", flush=True)
+
+    lanes = [threading.Thread(target=work, args=(x,)) for x in ((LONGEST,), CHECKS)]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
+    if not wanted:
+        write(found)
+    return int(not all(outcome.held for outcome in found.values()))
+
+
+def write(found: dict[str, Outcome]) -> None:
+    """Put the table into the page."""
+    rows = [
+        f"| {c.goal} | {c.asked} | {c.ran} | {found[c.goal].said} "
+        f"| {'holds' if found[c.goal].held else 'FAILS'} | {found[c.goal].seconds:.0f} s |"
+        for c in sorted((LONGEST, *CHECKS), key=lambda c: int(c.goal[1:]))
+    ]
+    header = "| | asked | run | came out | | time |\n| --- | --- | --- | --- | --- | --- |"
+    day = datetime.now(UTC).date().isoformat()
+    table = "\n".join((f"Run on {day}, two checks at a time.\n", header, *rows))
+    page = PAGE.read_text(encoding="utf-8")
+    begin, end = "<!-- begin campaign -->", "<!-- end campaign -->"
+    before, rest = page.split(begin)
+    PAGE.write_text(f"{before}{begin}\n\n{table}\n\n{end}{rest.split(end)[1]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
