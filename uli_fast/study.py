@@ -10,27 +10,24 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from uli_fast import _check
-from uli_fast._history import History, Record
-from uli_fast._journal import Event, Journal, read_events
+from uli_fast._history import History
+from uli_fast._journal import Event, Journal, read_events, refused
 from uli_fast._study_setup import Setup, check_same, first_content
+from uli_fast._trace import Trace, hostile, shown
 from uli_fast.errors import (
     ArgumentError,
-    StudyDivergedError,
     StudyError,
     StudyWriteError,
     UliError,
 )
-from uli_fast.players._base import Certificate, Decision
-from uli_fast.players.policy_elimination import PolicyDecision, PolicyPlayer
+from uli_fast.players._base import Certificate
+from uli_fast.players.policy_elimination import PolicyPlayer
 from uli_fast.runs import versions
 
 
@@ -46,7 +43,8 @@ class Study:
         self._lock, self._pid = threading.RLock(), os.getpid()
         self._writable = journal is not None
         self._stale = False  # the player may be ahead of the journal: play it again
-        self._reset()
+        self._trace = Trace(path, setup)
+        self._begun, self._versions = "", dict[str, str]()
 
     @classmethod
     def open(
@@ -75,7 +73,9 @@ class Study:
         """
         file, given = _file(path), {"arms": arms, "seed": seed, **options}
         setup = player = None
-        if not file.exists():
+        with refused(file):
+            new = not file.exists()
+        if new:
             if learner is None:
                 raise ArgumentError("learner", f"must be given: there is no {file} yet")
             setup = Setup.of(learner, given)
@@ -95,8 +95,9 @@ class Study:
     def read(cls, path: str | Path, learner: Any = None, arms: Any = None) -> Study:
         """Look at a study without touching its file, even while another process drives it."""
         file = _file(path)
-        if not file.exists():
-            raise StudyError(f"there is no {file}")
+        with refused(file):
+            if not file.exists():
+                raise StudyError(f"there is no {file}")
         events = read_events(file)
         if not events:
             raise StudyError(f"{file} holds no study yet")
@@ -115,14 +116,14 @@ class Study:
         first = next(rest, None)
         if first is None:
             raise StudyError(f"{path} is damaged: its events are gone")
-        with _hostile(path, first):
+        with hostile(path, first):
             record = first_content(path, first)
             about = {k: v for k, v in record.items() if k != "versions"}
             setup = Setup.recorded(about, learner, given.get("arms"))
             study = cls(path, journal, setup)
         check_same(about, given, setup)
         study._begun, study._versions = first.time, dict(record.get("versions", {}))
-        study._play(rest)
+        study._trace.replay(rest)
         return study
 
     # Deciding.
@@ -139,20 +140,20 @@ class Study:
         with self._writing():
             about = {**(metadata or {}), **more}
             state: dict[str, Any] = {}
-            if isinstance(self._player, PolicyPlayer):
+            if isinstance(self._trace.player, PolicyPlayer):
                 if "state" not in about:
                     raise ArgumentError("state", "must be given: where does the episode begin?")
-                support = self._player._support
+                support = self._trace.player._support
                 state["state"] = _check.initial_state("state", about.pop("state"), support)
             about = _check.json_table("metadata", about)
             if request_id is not None:
-                known = self._requests.get(_check.key("request_id", request_id))
+                known = self._trace.requests.get(_check.key("request_id", request_id))
                 if known is not None:
-                    return self._asked_before(known, state)
-            decision = self._player.ask(**state)
-            content = _shown(decision) | state | {"metadata": about}
+                    return self._trace.asked_before(known, state)
+            decision = self._trace.player.ask(**state)
+            content = shown(decision) | state | {"metadata": about}
             event = self._add("ask", decision.id, request_id, content)
-            self._note_ask(event, content, decision)
+            self._trace.note_ask(event, content, decision)
             return decision
 
     def tell(self, decision_id: int, *outcome: Any) -> None:
@@ -162,23 +163,23 @@ class Study:
         else is a ConflictingRewardError.
         """
         with self._writing():
-            position = self._position(decision_id)
-            if len(outcome) != 1 + isinstance(self._player, PolicyPlayer):
+            position = self._trace.position(decision_id)
+            if len(outcome) != 1 + isinstance(self._trace.player, PolicyPlayer):
                 wanted = "states and actions" if len(outcome) == 1 else "one reward"
                 raise ArgumentError("outcome", f"must be {wanted}, got {len(outcome)} values")
-            self._player.tell(position + 1, *outcome)
-            if self._records[position].status == "pending":
-                content = {"reward": self._told(position)}
-                self._note_tell(self._add("tell", position + 1, None, content), content)
+            self._trace.player.tell(position + 1, *outcome)
+            if self._trace.records[position].status == "pending":
+                content = {"reward": self._trace.told(position)}
+                self._trace.note_tell(self._add("tell", position + 1, None, content), content)
 
     def tell_missing(self, decision_id: int, reason: str) -> None:
         """Say that an outcome will never come, and why; saying it again changes nothing."""
         with self._writing():
-            position = self._position(decision_id)
-            self._player.tell_missing(position + 1, reason)
-            if self._records[position].status == "pending":
+            position = self._trace.position(decision_id)
+            self._trace.player.tell_missing(position + 1, reason)
+            if self._trace.records[position].status == "pending":
                 content = {"reason": reason}
-                self._note_tell(self._add("missing", position + 1, None, content), content)
+                self._trace.note_tell(self._add("missing", position + 1, None, content), content)
 
     # Looking.
 
@@ -190,7 +191,7 @@ class Study:
     @property
     def arms(self) -> tuple[int | str, ...]:
         """The arms; none where decisions are vectors of a set or policies."""
-        return tuple(getattr(self._player, "labels", ()))
+        return tuple(getattr(self._trace.player, "labels", ()))
 
     @property
     def active(self) -> Any:
@@ -201,7 +202,7 @@ class Study:
     def recommend(self) -> Any:
         """Return what looks best so far among what is still in play."""
         with self._reading():
-            return self._player.recommend()
+            return self._trace.player.recommend()
 
     def intervals(self) -> dict[int | str, tuple[float, float]]:
         """Return each arm's confidence interval, missing outcomes taken at their worst."""
@@ -212,13 +213,13 @@ class Study:
     def certificate(self) -> Certificate:
         """Return what is certain of every arm in play, from settled outcomes alone."""
         with self._reading():
-            certificate: Certificate = self._player.certificate()
+            certificate: Certificate = self._trace.player.certificate()
             return certificate
 
     def pending(self, older_than: float | timedelta | None = None) -> History:
         """Return the decisions whose outcome is awaited; only those asked for so long ago."""
         with self._reading():
-            waiting = History(self._records[id - 1] for id in self._player.pending)
+            waiting = History(self._trace.records[id - 1] for id in self._trace.player.pending)
         if older_than is None:
             return waiting
         since = datetime.now(UTC) - timedelta(seconds=_check.seconds("older_than", older_than))
@@ -227,7 +228,7 @@ class Study:
     def history(self) -> History:
         """Return every decision and what became of it."""
         with self._reading():
-            return History(self._records)
+            return History(self._trace.records)
 
     def export(self, path: str | Path) -> None:
         """Write the history as CSV, JSON lines (.jsonl) or Parquet, by the suffix of the path."""
@@ -265,21 +266,14 @@ class Study:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Study({str(self.path)!r}, {self.learner!r}, {len(self._records)} decisions)"
+        return f"Study({str(self.path)!r}, {self.learner!r}, {len(self._trace.records)} decisions)"
 
     # Inside.
 
-    def _reset(self) -> None:
-        self._player: Any = self._setup.start()
-        self._records: list[Record] = []
-        self._decisions: list[Decision | PolicyDecision] = []
-        self._requests: dict[str, int] = {}
-        self._begun, self._versions = "", dict[str, str]()
-
     def _of_player(self, name: str) -> Any:
-        if not hasattr(self._player, name):
+        if not hasattr(self._trace.player, name):
             raise UliError(f"{name}: {type(self.learner).__name__} has none")
-        return getattr(self._player, name)
+        return getattr(self._trace.player, name)
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
@@ -315,99 +309,10 @@ class Study:
 
     def _play_again(self) -> None:
         assert self._journal is not None
-        begun, about = self._begun, self._versions
-        self._reset()
-        self._begun, self._versions = begun, about
-        rest = self._journal.events()
-        next(rest)
-        self._play(rest)
-        self._stale = False
-
-    def _play(self, events: Iterable[Event]) -> None:
-        """Make every decision anew and compare."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they were given when it happened
-            for event in events:
-                with _hostile(self.path, event):
-                    self._replay(event, event.content)
-
-    def _replay(self, event: Event, content: dict[str, Any]) -> None:
-        if event.kind == "ask":
-            state = {"state": content["state"]} if "state" in content else {}
-            decision = self._player.ask(**state)
-            shown = _shown(decision)
-            if decision.id != event.decision or any(content[k] != v for k, v in shown.items()):
-                raise StudyDivergedError(
-                    f"{self.path}: decision {event.decision} was {content.get('arm')!r}, "
-                    f"and comes out as {shown['arm']!r}; it was made with {self._versions}"
-                )
-            self._note_ask(event, content, decision)
-            return
-        position = self._position(event.decision)
-        if self._records[position].status != "pending":
-            raise StudyDivergedError(f"{self.path}: decision {event.decision} is settled twice")
-        if event.kind == "tell":
-            outcome = [content["reward"]]
-            if isinstance(self._player, PolicyPlayer):
-                policy, states = self._decisions[position][1], content["reward"]
-                outcome = [states, [int(policy[h, s]) for h, s in enumerate(states)]]  # type: ignore[index]
-            self._player.tell(position + 1, *outcome)
-        elif event.kind == "missing":
-            self._player.tell_missing(position + 1, content["reason"])
-        else:
-            raise StudyDivergedError(f"{self.path}: event {event.sequence} is of no known kind")
-        self._note_tell(event, content)
-
-    def _note_ask(self, event: Event, content: Mapping[str, Any], decision: Any) -> None:
-        if event.request is not None:
-            self._requests[event.request] = decision.id
-        self._decisions.append(decision)
-        about = (event.request, content["metadata"], event.time, "pending")
-        self._records.append(Record(decision.id, content["arm"], decision.probability, *about))
-
-    def _note_tell(self, event: Event, content: Mapping[str, Any]) -> None:
-        assert event.decision is not None
-        status = "missing" if event.kind == "missing" else "reward"
-        position = event.decision - 1
-        self._records[position] = self._records[position]._replace(
-            status=status, **content, told=event.time
-        )
-
-    def _asked_before(self, known: int, state: Mapping[str, Any]) -> Any:
-        if state and self._player._decisions[known - 1][1] != state["state"]:
-            raise ArgumentError("state", f"decision {known} was asked for in another state")
-        return self._decisions[known - 1]
-
-    def _position(self, decision_id: Any) -> int:
-        return _check.decision("decision_id", decision_id, len(self._records))
-
-    def _told(self, position: int) -> Any:
-        if isinstance(self._player, PolicyPlayer):
-            return list(self._player._episodes[position] or ())
-        return self._player._rewards[position]
-
-
-@contextlib.contextmanager
-def _hostile(path: Path, event: Event) -> Iterator[None]:
-    """Take an event that makes no sense for what it is, whoever wrote it."""
-    try:
-        yield
-    except (StudyError, MemoryError):
-        raise
-    except ArgumentError as problem:
-        if event.kind == "create":
-            raise
-        raise StudyDivergedError(f"{path}: event {event.sequence}: {problem}") from problem
-    except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as problem:
-        raise StudyDivergedError(f"{path}: event {event.sequence}: {problem!r}") from problem
-
-
-def _shown(decision: Any) -> dict[str, Any]:
-    """Return a decision as JSON has it."""
-    arm = decision[1]
-    if isinstance(arm, np.ndarray | tuple):
-        arm = np.asarray(arm).tolist()
-    return {"arm": arm, "probability": decision.probability}
+        trace, events = Trace(self.path, self._setup), self._journal.events()
+        next(events)
+        trace.replay(events)
+        self._trace, self._stale = trace, False
 
 
 def _none() -> dict[str, int]:

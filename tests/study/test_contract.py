@@ -72,11 +72,6 @@ def same(a, b):
     return (a.id, a.probability) == (b.id, b.probability) and np.array_equal(a[1], b[1])
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "trial.db"
-
-
 @pytest.mark.filterwarnings("ignore::uli_fast.errors.SaturationWarning")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_decisions_are_the_bare_player_s_through_reopening(name, path):
@@ -101,13 +96,13 @@ def test_decisions_are_the_bare_player_s_through_reopening(name, path):
                 study.tell(id, *told)
                 player.tell(id, *told)
     assert [r.id for r in study.pending()] == list(player.pending)
-    assert study._player.state() == player.state()
+    assert study._trace.player.state() == player.state()
     history = study.history()
     study.close()
     with uli.Study.open(path, learner=learner, **start) as again:
-        assert again.history() == history and again._player.state() == player.state()
+        assert again.history() == history and again._trace.player.state() == player.state()
     with uli.Study.read(path) as again:
-        assert again.history() == history and again._player.state() == player.state()
+        assert again.history() == history and again._trace.player.state() == player.state()
 
 
 def test_a_request_gets_one_decision_for_ever(path):
@@ -246,7 +241,7 @@ def test_reopening_with_something_else_names_it(path):
     uli.Study.open(path, SE, ["a", "b"], seed=4, low=0.0, high=1.0).close()
 
 
-def test_bad_beginnings_leave_nothing_behind(path, tmp_path):
+def test_bad_beginnings_leave_nothing_behind(path, folder):
     for argument, given in (
         ("learner", {}),
         ("learner", {"learner": "x"}),
@@ -262,12 +257,12 @@ def test_bad_beginnings_leave_nothing_behind(path, tmp_path):
         with pytest.raises(ArgumentError) as caught:
             uli.Study.open(path, **given)
         assert caught.value.argument == argument, given
-    assert list(tmp_path.iterdir()) == []
-    for wrong in (3, None, tmp_path, "a\0b"):
+    assert list(folder.iterdir()) == []
+    for wrong in (3, None, folder, "a\0b"):
         with pytest.raises(ArgumentError, match="path"):
             uli.Study.open(wrong, SE, 2)
     with pytest.raises(StudyError):
-        uli.Study.open(tmp_path / "no" / "folder.db", SE, 2)
+        uli.Study.open(folder / "no" / "folder.db", SE, 2)
     with pytest.raises(StudyError, match="there is no"):
         uli.Study.read(path)
 
@@ -495,7 +490,7 @@ def test_a_warning_made_an_error_leaves_the_study_as_the_journal_has_it(path):
     rng = np.random.default_rng(0)
     with uli.Study.open(path, learner, **start) as study:
         raised = 0
-        for i in range(study._player.quota):
+        for i in range(study._trace.player.quota):
             d = study.ask(f"e{i}", state=0)
             told = outcome(d, rng)
             try:
@@ -503,10 +498,10 @@ def test_a_warning_made_an_error_leaves_the_study_as_the_journal_has_it(path):
             except uli.errors.SaturationWarning:
                 raised += 1
         assert raised == 1
-        assert len(study.pending()) == 1 and study._player.phase == 1
+        assert len(study.pending()) == 1 and study._trace.player.phase == 1
         with pytest.warns(uli.errors.SaturationWarning):
             study.tell(d.id, *told)
-        assert study._player.phase == 2
+        assert study._trace.player.phase == 2
 
 
 def failing(monkeypatch, study, statement, after):
@@ -538,14 +533,14 @@ def test_a_failed_commit_leaves_the_player_as_the_disk_has_it(
             assert same(d, bare.ask())
             study.tell(d.id, 1.0)
             bare.tell(d.id, 1.0)
-        state = study._player.state()
+        state = study._trace.player.state()
         failing(monkeypatch, study, statement, after)
         with pytest.raises(StudyWriteError):
             study.ask("p20")
         recorded = after and statement == "COMMIT"
         assert len(study.history()) == 20 + recorded
         if not recorded:
-            assert study._player.state() == state
+            assert study._trace.player.state() == state
         d = study.ask("p20")
         assert same(d, bare.ask())
         failing(monkeypatch, study, statement, after)
@@ -553,18 +548,18 @@ def test_a_failed_commit_leaves_the_player_as_the_disk_has_it(
             study.tell(d.id, 0.0)
         study.tell(d.id, 0.0)
         bare.tell(d.id, 0.0)
-        assert study._player.state() == bare.state()
+        assert study._trace.player.state() == bare.state()
         history = study.history()
     with uli.Study.open(path) as study:
-        assert study.history() == history and study._player.state() == bare.state()
+        assert study.history() == history and study._trace.player.state() == bare.state()
 
 
 def test_pending_by_age(path, monkeypatch):
     with uli.Study.open(path, SE, 2) as study:
         one = study.ask("old")
         study.ask("new")
-        old = study._records[0]._replace(asked="2020-01-01T00:00:00.000000+00:00")
-        study._records[0] = old
+        old = study._trace.records[0]._replace(asked="2020-01-01T00:00:00.000000+00:00")
+        study._trace.records[0] = old
         assert [r.id for r in study.pending()] == [1, 2]
         assert [r.id for r in study.pending(older_than=3600)] == [one.id]
         assert [r.id for r in study.pending(older_than=timedelta(days=1))] == [one.id]
