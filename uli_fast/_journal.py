@@ -53,6 +53,8 @@ BEGIN SELECT RAISE(ABORT, 'events are never removed'); END""",
 WHEN NEW.sequence IS NOT (SELECT coalesce(max(sequence), 0) + 1 FROM event)
 BEGIN SELECT RAISE(ABORT, 'events are added at the end'); END""",
 )
+# In the names of errors that are about writing.
+_REFUSED = ("FULL", "READONLY", "CANTOPEN", "WRITE", "FSYNC", "TRUNCATE")
 # Files open in this process, by device and inode.
 _open_here: set[tuple[int, int]] = set()
 _passes: Counter[str] = Counter()
@@ -89,6 +91,8 @@ class Journal:
         self.path = path
         self._last: Event | None = None
         self._connection: sqlite3.Connection | None = None
+        if path.exists() and not os.access(path, os.W_OK):
+            raise StudyWriteError(f"{path} is read-only; Study.read looks at it")
         with refused(path):
             self._connection = _connected(path)
             try:
@@ -280,14 +284,15 @@ def refused(path: Path, writing: bool = False) -> Iterator[None]:
         code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise StudyLockedError(f"{path} is open in another process or study") from problem
-        # Extended codes say more: SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_READONLY_DIRECTORY ...
-        said = f"{problem} ({getattr(problem, 'sqlite_errorname', 'SQLite')})"
-        refusals = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
-        if writing or code in refusals:
+        name = getattr(problem, "sqlite_errorname", "SQLite")  # SQLITE_IOERR_WRITE, for one
+        said = f"{problem} ({name})"
+        if writing or any(word in name for word in _REFUSED):
             raise StudyWriteError(
                 f"{path} cannot be written: {said}; all that was acknowledged is in it"
             ) from problem
         raise StudyError(f"{path} is damaged or cannot be read: {said}") from problem
+    except UnicodeError as problem:  # SQLite quotes a garbled schema in its message
+        raise StudyError(f"{path} is damaged: {problem}") from problem
     except OSError as problem:
         raise StudyError(f"{path}: {problem.strerror or problem}") from problem
 

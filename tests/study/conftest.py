@@ -16,3 +16,12 @@ def folder():
 @pytest.fixture
 def path(folder):
     return folder / "trial.db"
+
+
+@pytest.fixture(scope="session")
+def clinic(tmp_path_factory):
+    from tests.study.clinic import Clinic
+
+    made = Clinic(tmp_path_factory.mktemp("clinic"))
+    yield made
+    made.close()
