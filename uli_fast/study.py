@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uli_fast import _check
 from uli_fast._history import History
@@ -29,6 +29,9 @@ from uli_fast.errors import (
 from uli_fast.players._base import Certificate
 from uli_fast.players.policy_elimination import PolicyPlayer
 from uli_fast.runs import versions
+
+if TYPE_CHECKING:
+    from uli_fast._audit import Audit
 
 
 class Study:
@@ -102,6 +105,13 @@ class Study:
         if not events:
             raise StudyError(f"{file} holds no study yet")
         return cls._played(file, None, events, learner, {"arms": arms})
+
+    @staticmethod
+    def audit(path: str | Path, learner: Any = None, arms: Any = None) -> Audit:
+        """Check a study's file event by event, without touching it, and say what happened."""
+        from uli_fast._audit import audit
+
+        return audit(_file(path), learner, arms)
 
     @classmethod
     def _played(
