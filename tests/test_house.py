@@ -126,6 +126,7 @@ def test_datasets_have_sources():
         "README.md",
         "docs/arm_sets.md",
         "docs/bases.md",
+        "docs/live.md",
         "docs/mdps.md",
         "docs/planning.md",
         "docs/studies.md",
