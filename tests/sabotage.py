@@ -574,8 +574,8 @@ SABOTAGES = (
     Sabotage(
         "study: decisions are not made anew",
         "uli_fast/_trace.py",
-        "any(content[k] != v for k, v in found.items())",
-        "False",
+        "or not _same(content, found)",
+        "",
         f"{STUDY}::test_a_journal_that_the_learner_would_not_have_written_is_refused",
     ),
     Sabotage(

@@ -355,8 +355,10 @@ def key(name: str, value: Any) -> str:
     return result
 
 
-def json_table(name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+def json_table(name: str, value: Any) -> dict[str, Any]:
     """Return a mapping from names to what JSON can hold, as JSON gives it back."""
+    if not isinstance(value, Mapping):
+        raise ArgumentError(name, f"must map names to values, got {value!r}")
     try:
         written = json.dumps(dict(value), allow_nan=False)
         result: dict[str, Any] = json.loads(written)

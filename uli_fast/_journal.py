@@ -53,6 +53,7 @@ BEGIN SELECT RAISE(ABORT, 'events are never removed'); END""",
 WHEN NEW.sequence IS NOT (SELECT coalesce(max(sequence), 0) + 1 FROM event)
 BEGIN SELECT RAISE(ABORT, 'events are added at the end'); END""",
 )
+_compact = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 # In the names of errors that are about writing.
 _REFUSED = ("FULL", "READONLY", "CANTOPEN", "WRITE", "FSYNC", "TRUNCATE")
 # Files open in this process, by device and inode.
@@ -81,7 +82,7 @@ class Event(NamedTuple):
 
 def digest(event: Event) -> str:
     """Return the hash of everything in an event but its hash."""
-    return hashlib.sha256(json.dumps(event[:-1], separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(_compact(event[:-1]).encode()).hexdigest()
 
 
 class Journal:
@@ -174,7 +175,7 @@ class Journal:
     ) -> Event:
         sequence, previous = (self._last.sequence, self._last.hash) if self._last else (0, GENESIS)
         now = datetime.now(UTC).isoformat(timespec="microseconds")
-        payload = json.dumps(content, separators=(",", ":"), allow_nan=False)
+        payload = _compact(content)
         about = (sequence + 1, kind, decision, request, payload, now, uli_fast.__version__)
         event = Event(*about, previous, "")
         event = event._replace(hash=digest(event))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from uli_fast._study_setup import Setup
 from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError
 from uli_fast.players._base import Decision
 from uli_fast.players.policy_elimination import PolicyDecision, PolicyPlayer
+
+ROUNDING = 1e-9
 
 
 class Trace:
@@ -38,16 +42,18 @@ class Trace:
                     self._repeat(event, event.content)
 
     def _repeat(self, event: Event, content: dict[str, Any]) -> None:
+        if datetime.fromisoformat(event.time).utcoffset() is None:
+            raise StudyDivergedError(f"{self.path}: event {event.sequence} has no time zone")
         if event.kind == "ask":
             state = {"state": content["state"]} if "state" in content else {}
             decision = self.player.ask(**state)
             found = shown(decision)
-            if decision.id != event.decision or any(content[k] != v for k, v in found.items()):
+            if decision.id != event.decision or not _same(content, found):
                 raise StudyDivergedError(
                     f"{self.path}: decision {event.decision} was {content.get('arm')!r}, "
                     f"and comes out as {found['arm']!r}"
                 )
-            self.note_ask(event, content, decision)
+            self.note_ask(event, content, _as_recorded(decision, content))
             return
         position = self.position(event.decision)
         if self.records[position].status != "pending":
@@ -103,13 +109,41 @@ class Trace:
         return self.player._rewards[position]
 
 
+def _same(content: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """Compare a decision with the one recorded.
+
+    Arms and policies must be the same. Numbers that are computed, the vectors of an arm set and
+    probabilities, may differ in their last digits: processors round in different ways.
+    """
+    arm, wanted = found["arm"], content["arm"]
+    if isinstance(arm, list) and isinstance(arm[0], float):
+        arms = len(arm) == len(wanted) and all(map(_close, arm, wanted))
+    else:
+        arms = arm == wanted
+    return arms and _close(found["probability"], content["probability"])
+
+
+def _close(a: float, b: float) -> bool:
+    return a == b or math.isclose(a, b, rel_tol=ROUNDING, abs_tol=1e-12)
+
+
+def _as_recorded(decision: Any, content: Mapping[str, Any]) -> Any:
+    """Return a decision with the very numbers that were given out."""
+    decision = decision._replace(probability=content["probability"])
+    if isinstance(decision[1], tuple):
+        return decision._replace(arm=tuple(content["arm"]))
+    return decision
+
+
 @contextlib.contextmanager
 def hostile(path: Path, event: Event) -> Iterator[None]:
     """Take an event that makes no sense for what it is, whoever wrote it."""
     try:
         yield
-    except (StudyError, MemoryError):
+    except StudyError:
         raise
+    except MemoryError as problem:
+        raise StudyError(f"{path}: event {event.sequence} asks for too much memory") from problem
     except ArgumentError as problem:
         if event.kind == "create":
             raise

@@ -86,6 +86,8 @@ class Study:
         journal = Journal(file)
         try:
             if journal.empty:
+                if learner is None:
+                    raise ArgumentError("learner", f"must be given: {file} holds no study yet")
                 setup = setup or Setup.of(learner, given)
                 player = player or setup.start()
                 journal.create(setup.record(player) | {"versions": versions()})
@@ -148,7 +150,7 @@ class Study:
         policies ``state=`` is the state in which the episode begins.
         """
         with self._writing():
-            about = {**(metadata or {}), **more}
+            about = {**_check.json_table("metadata", metadata or {}), **more}
             state: dict[str, Any] = {}
             if isinstance(self._trace.player, PolicyPlayer):
                 if "state" not in about:

@@ -145,6 +145,7 @@ def test_telling_is_idempotent_and_conflicts_are_refused(path):
             (lambda: study.ask(7), ArgumentError, "request_id"),
             (lambda: study.ask("x", value=math.nan), ArgumentError, "metadata"),
             (lambda: study.ask("x", value=object()), ArgumentError, "metadata"),
+            (lambda: study.ask("x", metadata=[1]), ArgumentError, "metadata"),
             (lambda: study.pending("long"), ArgumentError, "older_than"),
             (lambda: study.export("x.txt"), ArgumentError, "path"),
         ):
@@ -334,6 +335,8 @@ def swapped(position, **values):
         lambda events: [events[0], events[1]._replace(kind="x"), *events[2:]],
         lambda events: [events[0], events[1]._replace(payload="[]"), *events[2:]],
         lambda events: [events[0], events[1]._replace(decision=9), *events[2:]],
+        lambda events: [events[0], events[1]._replace(time="soon"), *events[2:]],
+        lambda events: [events[0], events[1]._replace(time="2026-01-01"), *events[2:]],
         lambda events: events[1:],
         lambda events: [events[0]._replace(payload="{}"), *events[1:]],
     ],
@@ -624,3 +627,24 @@ def test_a_closed_study_says_so(path):
         looked.recommend()
     assert "1 decisions" in repr(looked) and looked.begun.startswith("20")
     assert "numpy" in looked.versions
+
+
+def test_numbers_may_be_rounded_in_another_way_and_are_given_as_recorded(path):
+    """As on another processor: a vector and a probability that differ in their last digits."""
+    learner, start = LEARNERS["SpannerElimination"]
+    with uli.Study.open(path, learner, **start) as study:
+        arm = study.ask("p").arm
+    moved = tuple(x * (1.0 + 1e-14) + 1e-15 for x in arm)
+    rewritten(path, swapped(1, arm=moved))
+    with uli.Study.open(path) as study:
+        assert study.ask("p").arm == moved != arm
+    rewritten(path, swapped(1, arm=[x + 1e-6 for x in arm]))
+    with pytest.raises(StudyDivergedError):
+        uli.Study.open(path)
+    path.unlink()
+    learner, start = LEARNERS["Exp3P"]
+    with uli.Study.open(path, learner, **start) as study:
+        p = study.ask("p").probability
+    rewritten(path, swapped(1, probability=p * (1.0 + 1e-12)))
+    with uli.Study.open(path) as study:
+        assert study.ask("p").probability == p * (1.0 + 1e-12) != p
