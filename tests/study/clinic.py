@@ -96,6 +96,7 @@ def main():
         pid = os.fork()
         if pid == 0:
             code = 1
+            signal.alarm(600)  # none outlives its test for long
             try:
                 run(json.loads(line))
                 code = 0
@@ -118,19 +119,31 @@ class Clinic:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self.job = None
         assert self.process.stdout.readline() == "ready\n"
 
     def start(self, **job):
         """Begin a job and return its process id."""
+        self.stop()
         self.process.stdin.write(json.dumps(job) + "\n")
         self.process.stdin.flush()
-        return int(self.process.stdout.readline())
+        self.job = int(self.process.stdout.readline())
+        return self.job
 
     def wait(self):
         """Return how the job ended: its exit code, or minus the signal."""
-        return int(self.process.stdout.readline())
+        code = int(self.process.stdout.readline())
+        self.job = None
+        return code
+
+    def stop(self):
+        """End a job that a failed test has left."""
+        if self.job is not None:
+            os.kill(self.job, signal.SIGKILL)
+            self.wait()
 
     def close(self):
+        self.stop()
         self.process.stdin.close()
         self.process.wait(timeout=60)
         self.process.stdout.close()
