@@ -136,6 +136,7 @@ def test_datasets_have_sources():
         "docs/coming_from_mabwiser.md",
         "docs/coming_from_rlberry.md",
         "docs/coming_from_smpybandits.md",
+        "docs/live.md",
         "docs/mdps.md",
         "docs/planning.md",
         "docs/studies.md",

@@ -46,6 +46,7 @@ _HOME = {
     "verify_spanner": "spanners",
     "Comparison": "compare",
     "restore": "players",
+    "Study": "study",
     "TurningPoint": "turning_point",
     "turning_point": "turning_point",
 }
@@ -81,6 +82,7 @@ __all__ = [
     "Runs",
     "Scrible",
     "SpannerElimination",
+    "Study",
     "SuccessiveElimination",
     "TableBandit",
     "TabularMDP",
@@ -135,6 +137,7 @@ if TYPE_CHECKING:
     from uli_fast.runs import Runs
     from uli_fast.simulate import simulate
     from uli_fast.spanners import barycentric_spanner, verify_spanner
+    from uli_fast.study import Study
     from uli_fast.turning_point import TurningPoint, turning_point
 
 

@@ -6,9 +6,11 @@ that the rest of the package relies on.
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,6 +30,7 @@ MOST_DIMENSIONS = 10**5
 LARGEST_NUMBER = 1e100  # its square is still a float
 SMALLEST_SHARED = 1e-300
 LARGEST_TABLE = 10**9  # transition probabilities held in memory
+LONGEST_KEY, LONGEST_TABLE = 1000, 10**6  # characters of a request and of its metadata
 MOST_ACTIONS = 127  # policies are int8
 FEW_ROWS = 32  # checked one by one: arrays are slower
 NOT_STOCHASTIC = 1e-9  # how far from 1 probabilities may add up
@@ -355,6 +358,39 @@ def text(name: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise ArgumentError(name, f"must be a string, got {value!r}")
     return value
+
+
+def key(name: str, value: Any) -> str:
+    """Return a string that is not empty and can be written in any encoding of Unicode."""
+    result = text(name, value)
+    try:
+        result.encode()
+    except UnicodeEncodeError:
+        raise ArgumentError(name, f"holds half a character: {value!r}") from None
+    if len(result) > LONGEST_KEY:
+        raise ArgumentError(name, f"must have at most {LONGEST_KEY} characters, got {len(result)}")
+    return result
+
+
+def json_table(name: str, value: Any) -> dict[str, Any]:
+    """Return a mapping from names to what JSON can hold, as JSON gives it back."""
+    if not isinstance(value, Mapping):
+        raise ArgumentError(name, f"must map names to values, got {value!r}")
+    try:
+        written = json.dumps(dict(value), allow_nan=False)
+        result: dict[str, Any] = json.loads(written)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise ArgumentError(name, f"must be plain names and values: {problem}") from None
+    if len(written) > LONGEST_TABLE:
+        raise ArgumentError(name, f"is too long: {len(written)} characters")
+    return result
+
+
+def seconds(name: str, value: Any) -> float:
+    """Return a time span in seconds, from a number of them or a timedelta."""
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    return number(name, value)
 
 
 def _filled(name: str, value: Any, shapes: Sequence[str]) -> F64:

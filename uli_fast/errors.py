@@ -47,6 +47,25 @@ class ConfigError(ArgumentError):
     """A study file is wrong; ``argument`` is the key at fault."""
 
 
+class StudyError(UliError):
+    """A live study cannot be opened or read; the message says what is wrong with its file."""
+
+
+class StudyLockedError(StudyError):
+    """The study is open in another process; nothing was waited for and nothing changed."""
+
+
+class StudyWriteError(StudyError):
+    """The disk refused (full, read-only, failing): what was to be recorded is not.
+
+    Everything acknowledged before is on the disk and readable; the study goes on from there.
+    """
+
+
+class StudyDivergedError(StudyError):
+    """The journal was altered, or its decisions are not those that the learner makes."""
+
+
 class ResultsError(UliError):
     """Results cannot be written, or not where they should go; what was there is intact."""
 

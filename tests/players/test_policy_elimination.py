@@ -447,6 +447,8 @@ def saved_in_the_middle():
     told = asked(player, world, 60)
     for one in told[3:]:
         player.tell(*one)
+    player.tell(*told[0])
+    player.tell_missing(told[1][0], "lost")
     assert player.active < SPARSE.n_policies and player.phase == 3
     return json.loads(json.dumps(player.state()))
 

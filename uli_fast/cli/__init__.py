@@ -13,6 +13,7 @@ from uli_fast.cli.doctor import doctor
 from uli_fast.cli.plan import plan
 from uli_fast.cli.report import report
 from uli_fast.cli.run import run
+from uli_fast.cli.study import study
 from uli_fast.cli.verify import verify
 from uli_fast.errors import UliError
 
@@ -33,5 +34,5 @@ def main() -> None:
     """Bandit learners that never go back to a bad choice."""
 
 
-for command in (datasets, demo, doctor, plan, report, run, verify):
+for command in (datasets, demo, doctor, plan, report, run, study, verify):
     main.add_command(command)

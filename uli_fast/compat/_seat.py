@@ -169,7 +169,7 @@ class TurnSeat(EliminatingSeat):
         state, learner = player._state, player.learner
         if state.active[a]:
             total = float(state.total[a]) + unit
-            absorb(state, player._bounds, a, total, learner.delta, learner.R)
+            absorb(state, player._bounds, a, total, 0, learner.delta, learner.R)
 
     def learn_rows(self, arms: I64, rewards: F64) -> None:
         """Take in rewards, all within the range, of any arms in their order."""

@@ -24,6 +24,7 @@ class PhaseStart(NamedTuple):
 
     n: I64  # (K,)
     total: Total  # (K,)
+    missing: I64  # (K,) plays of this phase whose rewards are not known; 0 in simulations
 
 
 @kernel
@@ -45,7 +46,10 @@ def next_arm(state: ArmState, start: PhaseStart, m: int) -> int:
 
 @kernel
 def close_phase(state: ArmState, start: PhaseStart, m: int) -> None:
-    """Drop the arms whose phase mean lies more than 2^-l below the best; begin the next."""
+    """Drop the arms whose phase mean lies more than 2^-l below the best; begin the next.
+
+    Missing rewards are in [0, 1]: the best counts them as 0, the others as 1.
+    """
     K = state.n.shape[0]
     best = -np.inf
     for a in range(K):
@@ -54,9 +58,11 @@ def close_phase(state: ArmState, start: PhaseStart, m: int) -> None:
     slack = 2.0 ** -state.clock[PHASE]
     for a in range(K):
         if state.active[a]:
-            if best - (state.total[a] - start.total[a]) / m > slack:
+            mean = (state.total[a] - start.total[a]) / m + start.missing[a] / m
+            if best - mean > slack:
                 state.active[a] = False
                 state.eliminated[a] = state.clock[ROUND]
+            start.missing[a] = 0
             start.n[a] = state.n[a]
             start.total[a] = state.total[a]
     state.clock[PHASE] += 1

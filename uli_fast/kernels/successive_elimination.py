@@ -95,9 +95,16 @@ def take(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, R:
 
 
 @kernel
-def absorb(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, R: float) -> None:
-    """Take in one reward of arm a and make the elimination step (the live step)."""
+def absorb(
+    state: ArmState, bounds: Bounds, a: int, total: float, missing: int, delta: float, R: float
+) -> None:
+    """Take in one play of arm a and make the elimination step (the live step).
+
+    The rewards of ``missing`` of its plays are not known. They are in [0, 1], so the sum of all
+    is in [total, total + missing]: the event of the proof keeps the best arm as before.
+    """
     take(state, bounds, a, total, delta, R)
+    bounds.upper[a] += missing / state.n[a]
     if state.clock[ROUND] > state.n.shape[0]:  # the first sweep only initialises
         eliminate(state.active, bounds, state.eliminated, state.clock[ROUND])
 
@@ -112,7 +119,7 @@ def absorb_rows(
         a = arms[i]
         asked = asked and a == least_played(state.n, state.active)
         if state.active[a]:
-            absorb(state, bounds, a, state.total[a] + rewards[i], delta, R)
+            absorb(state, bounds, a, state.total[a] + rewards[i], 0, delta, R)
     return asked
 
 

@@ -58,6 +58,16 @@ def least_squares(x: F64, n: I64, y: F64) -> F64:
     return theta
 
 
+def influence(x: F64, n: I64) -> F64:
+    """Return what the estimate at row i moves per unit of the mean reward of row j, (K, K)."""
+    played = n > 0
+    weight = np.sqrt(n[played] / n.max())
+    moved = np.zeros((x.shape[1], len(x)))
+    inverse = np.linalg.pinv(x[played] * weight[:, None], rcond=RANK_TOLERANCE)
+    moved[:, played] = inverse * weight
+    return np.asarray(x @ moved)
+
+
 def log_log(d: int) -> float:
     """Return log log max(d, e)."""
     return math.log(math.log(max(float(d), math.e)))

@@ -19,7 +19,14 @@ from uli_fast import _check, designs
 from uli_fast._typing import F64, I64
 from uli_fast.guarantees import Guarantee, read_arms
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
-from uli_fast.learners._linear import Units, check_linear, least_squares, log_log, units_of
+from uli_fast.learners._linear import (
+    Units,
+    check_linear,
+    influence,
+    least_squares,
+    log_log,
+    units_of,
+)
 from uli_fast.learners._sets import Block, BlockLog, Work
 
 if TYPE_CHECKING:
@@ -156,6 +163,7 @@ class Phases:
         self.delta, self.units, self.features, self.state = delta, units, features, state
         self.rank = max(1, designs.rank(features))
         self.values: F64 = np.full(len(features), np.nan)  # of the last closed phase
+        self.errors: F64 = np.zeros(len(features))  # that missing rewards may have made in them
         self._quotas: tuple[int, I64] | None = None
         self._seconds = 0.0  # that the design took
 
@@ -187,8 +195,11 @@ class Phases:
                 log.blocks.append(Block(phase, t + 1, last, self.features[a], a))
             t += int(quotas[a])
 
-    def close(self, sums: F64 | I64, truth: F64 | None = None) -> None:
-        """Estimate every active arm from this phase's reward sums and drop what lags."""
+    def close(self, sums: F64 | I64, truth: F64 | None = None, missing: I64 | None = None) -> None:
+        """Estimate every active arm from this phase's reward sums and drop what lags.
+
+        ``missing`` rewards of each arm are in the sums as 1/2, on a scale from 0 to 1.
+        """
         state, units, phase = self.state, self.units, int(self.state.clock[1])
         active = np.flatnonzero(state.active)
         n = self.quotas()[active]
@@ -197,7 +208,13 @@ class Phases:
         values = arms @ least_squares(arms, n, rewards)
         if truth is not None and np.abs(values - truth[active]).max() > 2.0**-phase:
             state.broken[0] = True
-        removed = active[values.max() - values > 2.0 ** (1 - phase)]
+        error = np.zeros(active.size)
+        if missing is not None and missing.any():
+            off = 0.5 * units.slope * missing[active] / np.maximum(n, 1)  # of the mean rewards
+            error = np.abs(influence(arms, n)) @ off
+        removed = active[(values - error).max() - (values + error) > 2.0 ** (1 - phase)]
+        self.errors[:] = 0.0
+        self.errors[active] = error
         self.values[:] = np.nan
         self.values[active] = values
         state.active[removed] = False

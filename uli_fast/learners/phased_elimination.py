@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee, describe_arms
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
@@ -60,7 +62,9 @@ class PhasedElimination(ArmLearner):
         from uli_fast.kernels import phased_elimination as kernel
 
         state = new_state(law)
-        state_of_phase = kernel.PhaseStart(state.n.copy(), state.total.copy())
+        state_of_phase = kernel.PhaseStart(
+            state.n.copy(), state.total.copy(), np.zeros_like(state.n)
+        )
         args = (law, state, state_of_phase, record, self.delta, self.R, horizon)
 
         def advance(budget: int) -> bool:

@@ -28,7 +28,7 @@ _PLAIN = (
     "Scrible",
 )
 
-__all__ = ["Certificate", "Decision", "Player", "PolicyDecision", "restore"]
+__all__ = ["Certificate", "Decision", "Player", "PolicyDecision", "rebuilt", "restore"]
 
 
 def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> Any:
@@ -49,7 +49,7 @@ def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> 
     try:
         spec = state["learner"]
         if learner is None:
-            learner = _rebuilt(spec)
+            learner = rebuilt(spec)
         elif not isinstance(learner, Learner) or describe(learner) != spec:
             raise StateError("learner", f"is not the one of the state, {spec}")
         low, high = (
@@ -77,7 +77,7 @@ def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> 
     return cast(Player, player)
 
 
-def _rebuilt(spec: Any) -> Any:
+def rebuilt(spec: Any) -> Any:
     """Rebuild a learner, or the base of one, from its description."""
     import uli_fast
 
@@ -87,5 +87,5 @@ def _rebuilt(spec: Any) -> Any:
         raise StateError("learner", f"must be given: the rule or base of {kind!r} is not in it")
     for name, value in parameters.items():
         if isinstance(value, Mapping):
-            parameters[name] = _rebuilt(value)
+            parameters[name] = rebuilt(value)
     return getattr(uli_fast, kind)(**parameters)

@@ -5,6 +5,10 @@ are settled: any order of arrival gives the same bits, and with immediate
 rewards the decisions are the kernel's. While rewards are awaited, asking goes
 on over the arms that are still active. Rewards of arms removed in the meantime
 are recorded and not used.
+
+An outcome that will never come is told as missing. On a bounded range its play counts, and
+every bound takes it at its worst: with n plays of which m are missing, an interval is wider by
+m / n, and valid whatever made them missing. Without bounds it is left out.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -26,8 +30,7 @@ from uli_fast.errors import (
 )
 from uli_fast.guarantees import ArmsInfo
 from uli_fast.learners._arms import ArmLearner, empty_state
-
-SCHEMA = 1
+from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
 
 
 class Decision(NamedTuple):
@@ -46,7 +49,9 @@ class Certificate(NamedTuple):
 
     round: int  # the first round that the settled rewards decide on
     bound: float  # every active arm's gap is at most this, in reward units
-    envelope: float  # F(delta, round) alone; infinite where the range is unbounded
+    # F(delta, round) alone; infinite where the range is unbounded and where outcomes are
+    # missing: F counts on arms being dropped in time, which these delay.
+    envelope: float
     delta: float
     active: tuple[int | str, ...]
     proved: bool  # False: the bound is a user's claim
@@ -54,6 +59,9 @@ class Certificate(NamedTuple):
 
 class Player:
     """Live decisions on K arms."""
+
+    # Whether missing outcomes of bounded rewards count at their worst, else they are left out.
+    widens: ClassVar[bool] = False
 
     def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
         K = len(labels)
@@ -65,6 +73,9 @@ class Player:
         self._asked: I64 = np.zeros(K, np.int64)  # decisions per arm, settled or not
         self._arms: list[int] = []  # arm of decision 1, 2, ...
         self._rewards: list[float | None] = []
+        self._missing = Missing()
+        self._lost: I64 = np.zeros(K, np.int64)  # missing outcomes among the plays n
+        self._omitted: I64 = np.zeros(K, np.int64)  # those that are left out of n
         self._settled = 0  # decisions whose reward and all earlier ones are known
 
     # What an algorithm supplies.
@@ -79,6 +90,13 @@ class Player:
     def _absorb(self, a: int, reward: float) -> None:
         """Take in a reward of an active arm, on the unit scale."""
         raise NotImplementedError
+
+    def _absorb_missing(self, a: int) -> None:
+        """Count a play of an active arm whose reward is missing: at least 0, at most 1."""
+        self._absorb(a, 0.0)
+
+    def _omit(self, a: int) -> None:
+        """Leave out a play of an active arm whose reward is missing."""
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         """Return lower and upper confidence bounds on the unit scale."""
@@ -103,6 +121,7 @@ class Player:
         """Give the reward of a decision; telling the same again changes nothing."""
         position = _check.decision("id", id, len(self._arms))
         value = _check.reward(reward, self.low, self.high)
+        self._missing.refuse("reward", id, position)
         known = self._rewards[position]
         if known is not None:
             if known != value:
@@ -113,6 +132,12 @@ class Player:
         self._rewards[position] = value
         self._settle()
 
+    def tell_missing(self, id: int, reason: str) -> None:
+        """Say that the reward of a decision will never come; saying it again changes nothing."""
+        position = _check.decision("id", id, len(self._arms))
+        if self._missing.add(id, position, reason, self._rewards[position]):
+            self._settle()
+
     @property
     def active(self) -> tuple[int | str, ...]:
         """The arms still in play."""
@@ -121,20 +146,27 @@ class Player:
     @property
     def pending(self) -> tuple[int, ...]:
         """Ids of the decisions whose reward is still awaited."""
-        return tuple(i + 1 for i, r in enumerate(self._rewards) if r is None)
+        waiting = range(self._settled, len(self._rewards))
+        return tuple(i + 1 for i in waiting if self._rewards[i] is None and i not in self._missing)
 
     def recommend(self) -> int | str:
-        """Return the active arm with the best sample mean."""
-        state = self._state
-        played = state.active & (state.n > 0)
+        """Return the active arm with the best mean of the rewards that came."""
+        state, came = self._state, self._came()
+        played = state.active & (came > 0)
         if not played.any():
             raise UliError("nothing to recommend: no reward has been settled yet")
-        means = np.where(played, state.total / np.maximum(state.n, 1), -math.inf)
+        means = np.where(played, state.total / np.maximum(came, 1), -math.inf)
         return self.labels[int(means.argmax())]
 
     def intervals(self) -> dict[int | str, tuple[float, float]]:
-        """Return each arm's confidence interval, cut to the declared range."""
+        """Return each arm's confidence interval, cut to the declared range.
+
+        Missing outcomes are in it at their worst; an arm of which some were left out has the
+        whole range.
+        """
         lower, upper = (self._reward_units(x) for x in self._unit_intervals())
+        unknown = self._omitted > 0
+        lower, upper = np.where(unknown, -math.inf, lower), np.where(unknown, math.inf, upper)
         return {
             label: (float(max(lo, self.low)), float(min(hi, self.high)))
             for label, lo, hi in zip(self.labels, lower, upper, strict=True)
@@ -142,9 +174,11 @@ class Player:
 
     def certificate(self) -> Certificate:
         """Return what is certain of every active arm, from settled rewards alone."""
+        if self._omitted.any():
+            raise left_out(int(self._omitted.sum()))
         guarantee = self.learner.guarantee(self.arms_info())
         t = self._learned() + 1
-        envelope = guarantee.bound(t)
+        envelope = math.inf if self._lost.any() else guarantee.bound(t)
         largest = guarantee.scale * guarantee.parameters.get("largest_gap", math.inf)
         if math.isfinite(self.low):
             largest = min(largest, self._scale)
@@ -180,6 +214,9 @@ class Player:
             "asked": self._asked.tolist(),
             "arms": list(self._arms),
             "rewards": list(self._rewards),
+            "missing": self._missing.saved(),
+            "lost": self._lost.tolist(),
+            "omitted": self._omitted.tolist(),
             "settled": self._settled,
             "state": {key: value.tolist() for key, value in self._state._asdict().items()},
             "extra": self._extra(),
@@ -194,13 +231,15 @@ class Player:
         pass
 
     def _load(self, saved: Mapping[str, Any]) -> None:
-        if saved["schema"] != SCHEMA:
-            raise StateError("state", f"has schema {saved['schema']!r}, not {SCHEMA}")
+        none = [0] * len(self.labels)
+        saved = check_schema(saved, lost=none, omitted=none)
         self._asked[:] = saved["asked"]
         self._arms = [int(a) for a in saved["arms"]]
         self._rewards = [
             None if r is None else _check.reward(r, self.low, self.high) for r in saved["rewards"]
         ]
+        self._missing.load(saved["missing"], self._rewards)
+        self._lost[:], self._omitted[:] = saved["lost"], saved["omitted"]
         self._settled = int(saved["settled"])
         for key, array in self._state._asdict().items():
             values = np.asarray(saved["state"][key], array.dtype)
@@ -212,11 +251,21 @@ class Player:
             len(self._arms) == len(self._rewards)
             and counts.tolist() == self._asked.tolist()
             and 0 <= self._settled <= len(self._arms)
-            and None not in self._rewards[: self._settled]
+            and all(
+                r is not None or i in self._missing
+                for i, r in enumerate(self._rewards[: self._settled])
+            )
+            and 0 <= int((self._lost + self._omitted).sum()) <= len(self._missing)
+            and bool((self._lost >= 0).all() and (self._lost <= self._state.n).all())
+            and bool((self._omitted >= 0).all())
         )
         if not consistent:
             raise StateError("state", "contradicts itself: decisions, counts and rewards differ")
         self._load_extra(saved["extra"])
+
+    def _came(self) -> I64:
+        """Return how many of the plays that count gave a reward."""
+        return self._state.n - self._lost
 
     def _count(self, a: int, reward: float) -> None:
         """Add a settled play of arm a to the counts."""
@@ -237,12 +286,20 @@ class Player:
         """Apply the rewards that are next in the order of decisions."""
         while self._settled < len(self._arms):
             reward = self._rewards[self._settled]
-            if reward is None:
+            if reward is None and self._settled not in self._missing:
                 return
             a = self._arms[self._settled]
             self._settled += 1
-            if self._state.active[a]:
+            if not self._state.active[a]:
+                continue
+            if reward is not None:
                 self._absorb(a, self._unit(reward))
+            elif self.widens and math.isfinite(self.low):
+                self._lost[a] += 1
+                self._absorb_missing(a)
+            else:
+                self._omitted[a] += 1
+                self._omit(a)
 
     @property
     def _scale(self) -> float:

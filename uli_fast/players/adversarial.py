@@ -5,7 +5,8 @@ one loss before it draws again, and so do the proofs: where decisions are asked
 for while earlier rewards are awaited, each loss is still weighted with the
 probabilities it was drawn with, but ``certificate`` says that nothing is proved.
 What is asked for beyond the end of a phase, before its rewards are in, is drawn
-from the phase's weights and not learned from.
+from the phase's weights and not learned from. Nor is a decision whose outcome is
+missing: another takes its place in the phase, and nothing is proved any more.
 """
 
 from __future__ import annotations
@@ -130,6 +131,14 @@ class AdversarialPlayer(Player):
             self._state.clock[1] += 1
             self._open()
 
+    def _omit(self, a: int) -> None:
+        decision = self._settled - 1
+        if self._base is None or self._tags[decision] != self.phase:
+            self._omitted[a] -= 1  # it would not have been learned from anyway
+            return
+        self._tags[decision] = UNUSED
+        self._phase_asked -= 1
+
     def _settle(self) -> None:
         super()._settle()
         self._drawn = {i: p for i, p in self._drawn.items() if i >= self._settled}
@@ -191,8 +200,8 @@ class AdversarialPlayer(Player):
             "intercept": self.intercept,
             "horizon": self.horizon,
             "rng": self._rng.bit_generator.state,
-            "tags": self._tags,
-            "probabilities": self._probabilities,
+            "tags": list(self._tags),
+            "probabilities": list(self._probabilities),
             "drawn": [[i, p] for i, p in self._drawn.items()],
             "phase_asked": self._phase_asked,
             "phase_settled": self._phase_settled,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,12 +25,25 @@ class FrameworkPlayer(Player):
 
     def tell(self, id: int, reward: float) -> None:
         """Give the reward of a decision; a rule that fails leaves everything as it was."""
-        before, settled = [array.copy() for array in self._state], self._settled
-        try:
+        with self._undone_if_it_fails(id):
             super().tell(id, reward)
+
+    def tell_missing(self, id: int, reason: str) -> None:
+        """Say that a reward will never come: a rule knows nothing of it, it is left out."""
+        with self._undone_if_it_fails(id):
+            super().tell_missing(id, reason)
+
+    @contextmanager
+    def _undone_if_it_fails(self, id: int) -> Iterator[None]:
+        before, settled = [array.copy() for array in self._state], self._settled
+        omitted = self._omitted.copy()
+        try:
+            yield
         except Exception:
-            if self._settled != settled:  # the reward was taken in and the rule failed on it
+            if self._settled != settled:  # the outcome was taken in and the rule failed
                 self._rewards[id - 1], self._settled = None, settled
+                self._missing.pop(id - 1, None)
+                self._omitted[:] = omitted
                 for array, old in zip(self._state, before, strict=True):
                     array[:] = old
             raise

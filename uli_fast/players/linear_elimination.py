@@ -4,13 +4,17 @@ As on K arms, a phase closes when every decision of its quotas is settled. What 
 asked beyond them in the meantime goes to the arms of the design and counts for the
 next phase, as far as that plays the arm; what is beyond its quotas too is recorded and
 not learned from.
+
+A missing outcome of bounded rewards counts as the middle of the range, and the phase's test
+and intervals allow for what that may move the estimate: half the range times |x^T V^-1 a| for
+every missing outcome of an arm a. One of unbounded rewards is asked for again.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +28,8 @@ from uli_fast.players._base import Player
 
 class LinearPlayer(Player):
     """Asks for each quota of the design in turn; drops what lags when the phase is settled."""
+
+    widens: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -42,6 +48,7 @@ class LinearPlayer(Player):
         self._phase_asked: I64 = np.zeros(len(labels), np.int64)
         self._phase_settled: I64 = np.zeros(len(labels), np.int64)
         self._phase_sums: F64 = np.zeros(len(labels))
+        self._phase_missing: I64 = np.zeros(len(labels), np.int64)
         self._closed = 0  # rounds of the closed phases' quotas
 
     @property
@@ -65,18 +72,31 @@ class LinearPlayer(Player):
         self._phase_asked[a] += 1
         return a
 
+    def _absorb_missing(self, a: int) -> None:
+        if self._phase_settled[a] < self._phases.quotas()[a]:
+            self._phase_missing[a] += 1
+        self._take(a, 0.0, 0.5)
+
+    def _omit(self, a: int) -> None:
+        self._phase_asked[a] -= 1
+
     def _absorb(self, a: int, reward: float) -> None:
-        self._count(a, reward)
+        self._take(a, reward, reward)
+
+    def _take(self, a: int, came: float, reward: float) -> None:
+        """Count a play; ``reward`` is what the estimate takes it for, ``came`` what there was."""
+        self._count(a, came)
         self._phase_settled[a] += 1
         quotas = self._phases.quotas()
         if self._phase_settled[a] <= quotas[a]:
             self._phase_sums[a] += reward
         if (self._phase_settled >= quotas).all() and self._state.active.sum() > 1:
-            self._phases.close(self._phase_sums)
+            self._phases.close(self._phase_sums, missing=self._phase_missing)
             self._closed += int(quotas.sum())
             self._phase_asked -= self._phase_settled
             self._phase_settled[:] = 0
             self._phase_sums[:] = 0.0
+            self._phase_missing[:] = 0
 
     def _learned(self) -> int:
         within = np.minimum(self._phase_settled, self._phases.quotas())
@@ -91,13 +111,18 @@ class LinearPlayer(Player):
         width = 2.0 ** (1 - self.phase) if self.phase > 1 else math.inf
         # Rewards in units of the proofs are X slope - offset.
         middle = (np.where(np.isfinite(values), values, 0.0) + units.offset) / units.slope
-        half = np.where(np.isfinite(values), width / units.slope, math.inf)
+        half = np.where(np.isfinite(values), (width + self._phases.errors) / units.slope, math.inf)
+        if self._omitted.any():  # one estimate serves all arms
+            half[:] = math.inf
         return middle - half, middle + half
 
     def _unit_gap_bound(self) -> float:
         # G(l) = 8 2^-l for the survivors of phase l - 1, in units of the proofs.
         if self.phase == 1:
             return math.inf
+        if self._lost.any():  # on the event the best arm is active and all intervals hold
+            lower, upper = self._unit_intervals()
+            return float(upper[self._state.active].max() - lower[self._state.active].min())
         return float(8.0 * 2.0**-self.phase * self._phases.units.scale / self._scale)
 
     def arms_info(self) -> ArmsInfo:
@@ -117,6 +142,8 @@ class LinearPlayer(Player):
             "phase_asked": self._phase_asked.tolist(),
             "phase_settled": self._phase_settled.tolist(),
             "phase_sums": self._phase_sums.tolist(),
+            "phase_missing": self._phase_missing.tolist(),
+            "errors": self._phases.errors.tolist(),
             "closed": self._closed,
             "values": [None if math.isnan(x) else x for x in self._phases.values.tolist()],
         }
@@ -125,5 +152,8 @@ class LinearPlayer(Player):
         self._phase_asked[:] = extra["phase_asked"]
         self._phase_settled[:] = extra["phase_settled"]
         self._phase_sums[:] = extra["phase_sums"]
+        none = [0] * len(self.labels)
+        self._phase_missing[:] = extra.get("phase_missing", none)
+        self._phases.errors[:] = extra.get("errors", none)
         self._closed = int(extra["closed"])
         self._phases.values[:] = [math.nan if x is None else x for x in extra["values"]]

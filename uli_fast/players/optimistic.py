@@ -1,8 +1,8 @@
-"""Live UCB and lil'UCB: counts are those asked for, means those settled."""
+"""Live UCB and lil'UCB: counts are those asked for, means those of the rewards that came."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from uli_fast.players._base import Player
 class OptimisticPlayer(Player):
     """Asks for the arm with the largest index."""
 
+    widens: ClassVar[bool] = True
     learner: Any
 
     def _choose(self) -> int:
@@ -25,7 +26,7 @@ class OptimisticPlayer(Player):
 
     def _means(self) -> F64:
         """Settled means; an arm without one borrows the best, which keeps it in play."""
-        n, total = self._state.n, self._state.total
+        n, total = self._came(), self._state.total
         means: F64 = np.where(n > 0, total / np.maximum(n, 1), -np.inf)
         best = means.max() if (n > 0).any() else 0.0
         return np.where(n > 0, means, best)
@@ -37,5 +38,9 @@ class OptimisticPlayer(Player):
         from uli_fast.kernels._optimism import radii
 
         t = max(int(self._state.clock[0]), 1)
-        width = radii(self.learner.rule(), self._state.n, t)
-        return self._means() - width, self._means() + width
+        n = self._state.n
+        width = radii(self.learner.rule(), n, t)
+        if not self._lost.any():
+            return self._means() - width, self._means() + width
+        mean, most = (x / np.maximum(n, 1) for x in (self._state.total, self._lost))
+        return mean - width, mean + most + width

@@ -3,13 +3,16 @@
 A phase closes when every decision of its quota is settled, never on the first
 arrivals: outcomes that come early would bias it. What is asked beyond the quota
 in the meantime counts for the next phase, if the arm survives.
+
+A missing outcome of bounded rewards fills its place in the quota, and the test at the end of
+the phase allows for what it may have been. One of unbounded rewards is asked for again.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,15 +24,19 @@ from uli_fast.players._base import Player
 class PhasedPlayer(Player):
     """Asks for each survivor's quota in turn; drops what lags when the phase is settled."""
 
+    widens: ClassVar[bool] = True
+
     def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
         from uli_fast.kernels.phased_elimination import PhaseStart
 
         super().__init__(learner, labels, low, high)
         K = len(labels)
-        self._start = PhaseStart(np.zeros(K, np.int64), np.zeros(K))
+        self._start = PhaseStart(np.zeros(K, np.int64), np.zeros(K), np.zeros(K, np.int64))
         self._phase_asked: I64 = np.zeros(K, np.int64)
         self._closed_mean: F64 = np.full(K, math.nan)  # means of the last closed phase
         self._closed_width: F64 = np.full(K, math.inf)
+        self._closed_missing: F64 = np.zeros(K)  # the share of them that is missing
+        self._early: list[tuple[int, float]] = []  # beyond a quota while others are not settled
 
     @property
     def phase(self) -> int:
@@ -56,27 +63,50 @@ class PhasedPlayer(Player):
         from uli_fast.kernels.phased_elimination import close_phase, next_arm
 
         state, start, m = self._state, self._start, self.quota
+        if state.n[a] - start.n[a] >= m:  # another arm is asked for again
+            self._early.append((a, reward))
+            return
         self._count(a, reward)
         if next_arm(state, start, m) < 0:
             active = state.active.copy()
             self._closed_mean[active] = (state.total - start.total)[active] / m
             self._closed_width[active] = 2.0 ** -(self.phase + 1)
+            self._closed_missing[active] = start.missing[active] / m
             close_phase(state, start, m)
             self._phase_asked[active] -= m
+            early, self._early = self._early, []
+            for b, x in early:
+                if state.active[b]:
+                    self._absorb(b, x)
+
+    def _absorb_missing(self, a: int) -> None:
+        self._start.missing[a] += 1
+        self._absorb(a, 0.0)
+
+    def _omit(self, a: int) -> None:
+        self._phase_asked[a] -= 1
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         known = np.isfinite(self._closed_width)
         mean = np.where(known, self._closed_mean, 0.0)
-        return mean - self._closed_width, mean + self._closed_width
+        return mean - self._closed_width, mean + self._closed_width + self._closed_missing
 
     def _unit_gap_bound(self) -> float:
+        if self.phase == 1:
+            return math.inf
+        if self._lost.any():  # on the event the best arm is active and all intervals hold
+            lower, upper = self._unit_intervals()
+            return float(upper[self._state.active].max() - lower[self._state.active].min())
         # G(l) = 4 2^-l for the survivors of phase l - 1.
-        return math.inf if self.phase == 1 else 4.0 * 2.0**-self.phase
+        return 4.0 * 2.0**-self.phase
 
     def _extra(self) -> dict[str, Any]:
         return {
             "start_n": self._start.n.tolist(),
             "start_total": self._start.total.tolist(),
+            "phase_missing": self._start.missing.tolist(),
+            "closed_missing": self._closed_missing.tolist(),
+            "early": [list(x) for x in self._early],
             "phase_asked": self._phase_asked.tolist(),
             "closed_mean": [None if math.isnan(x) else x for x in self._closed_mean.tolist()],
             "closed_width": [None if math.isinf(x) else x for x in self._closed_width.tolist()],
@@ -85,6 +115,10 @@ class PhasedPlayer(Player):
     def _load_extra(self, extra: Mapping[str, Any]) -> None:
         self._start.n[:] = extra["start_n"]
         self._start.total[:] = extra["start_total"]
+        none = [0] * len(self.labels)
+        self._start.missing[:] = extra.get("phase_missing", none)
+        self._closed_missing[:] = extra.get("closed_missing", none)
+        self._early = [(int(a), float(x)) for a, x in extra.get("early", [])]
         self._phase_asked[:] = extra["phase_asked"]
         self._closed_mean[:] = [math.nan if x is None else x for x in extra["closed_mean"]]
         self._closed_width[:] = [math.inf if x is None else x for x in extra["closed_width"]]

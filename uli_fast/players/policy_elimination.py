@@ -4,7 +4,8 @@ Episodes are applied in the order of the decisions, each once all earlier ones a
 A phase closes when every decision of its quota is settled; what is asked beyond it in the
 meantime plays on and is not learned from. The proofs need the counts of all earlier episodes
 before each choice: where decisions are asked for while episodes are awaited, ``certificate``
-says that nothing is proved.
+says that nothing is proved. An episode that is missing is not learned from: another takes its
+place in the phase, and again nothing is proved.
 """
 
 from __future__ import annotations
@@ -28,12 +29,11 @@ from uli_fast.learners._policies import empty_model, new_path
 from uli_fast.learners._policy_sets import PolicySet, mean_values
 from uli_fast.learners.policy_elimination import SATURATED, complaint, saturation, size_of
 from uli_fast.players._base import Certificate, describe
+from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
 
 if TYPE_CHECKING:
     from uli_fast.kernels.policy_elimination import Chooser
     from uli_fast.learners.policy_elimination import PolicyElimination
-
-SCHEMA = 1
 
 
 class PolicyDecision(NamedTuple):
@@ -72,6 +72,8 @@ class PolicyPlayer:
         self._decisions: list[tuple[int, int]] = []  # number of the policy, initial state
         self._episodes: list[tuple[int, ...] | None] = []  # states
         self._settled = 0  # decisions whose episode and all earlier ones are known
+        self._missing = Missing()
+        self._omitted = 0  # missing episodes that a phase would have used
         self._learned = 0  # episodes that phases have used
         self._overlapped = False
         self._open()
@@ -100,7 +102,7 @@ class PolicyPlayer:
     def pending(self) -> tuple[int, ...]:
         """Ids of the decisions whose episode is still awaited."""
         waiting = range(self._settled, len(self._episodes))
-        return tuple(i + 1 for i in waiting if self._episodes[i] is None)
+        return tuple(i + 1 for i in waiting if self._episodes[i] is None and i not in self._missing)
 
     def ask(self, state: int) -> PolicyDecision:
         """Return the policy of the next episode, which begins in ``state``."""
@@ -128,6 +130,7 @@ class PolicyPlayer:
         policy = self._played[number]
         seen = _check.visited("states", states, policy.shape, s1)
         _check.followed("actions", actions, policy, seen)
+        self._missing.refuse("states", id, position)
         known = self._episodes[position]
         if known is not None and known != seen:
             raise ConflictingRewardError(
@@ -135,6 +138,15 @@ class PolicyPlayer:
             )
         self._episodes[position] = seen
         warning = self._settle()
+        if warning:
+            warnings.warn(warning, SaturationWarning, stacklevel=2)
+
+    def tell_missing(self, id: int, reason: str) -> None:
+        """Say that the episode of a decision will never come; saying it again changes nothing."""
+        position = _check.decision("id", id, len(self._decisions))
+        warning = None
+        if self._missing.add(id, position, reason, self._episodes[position]):
+            warning = self._settle()
         if warning:
             warnings.warn(warning, SaturationWarning, stacklevel=2)
 
@@ -152,6 +164,8 @@ class PolicyPlayer:
 
         Its ``active`` is empty: policies have no names (see ``policies``).
         """
+        if self._omitted:
+            raise left_out(self._omitted)
         scale = self.high - self.low
         guarantee = self.learner.guarantee_for(self._size, scale)
         if self._overlapped:
@@ -182,6 +196,7 @@ class PolicyPlayer:
             "policies": [policy.tolist() for policy in self._played],
             "decisions": [list(decision) for decision in self._decisions],
             "episodes": [None if x is None else list(x) for x in self._episodes],
+            "missing": self._missing.saved(),
             "settled": self._settled,
             "openings": list(self._openings),
             "counts": [[x.tolist() for x in phase] for phase in counts],
@@ -200,6 +215,7 @@ class PolicyPlayer:
         self._bonus: F64 = np.array(bonus)
         open_phase(self._model, self._bonus)
         self._chooser = None
+        self._used = 0  # episodes of this phase
 
     def _number(self, policy: I8) -> int:
         """Return the number of a policy; a new one gets the next."""
@@ -216,17 +232,20 @@ class PolicyPlayer:
         first, warning = self._openings[-1], None
         while self._settled < len(self._episodes):
             states, (number, _) = self._episodes[self._settled], self._decisions[self._settled]
-            if states is None:
+            if states is None and self._settled not in self._missing:
                 break
-            place = self._settled - first
             self._settled += 1
-            if place < 0:  # it was asked for beyond the quota of a closed phase
+            if self._settled <= first:  # it was asked for beyond the quota of a closed phase
+                continue
+            if states is None:
+                self._omitted += 1
                 continue
             self._path.state[:] = states
             self._path.action[:] = self._played[number][range(len(states)), states]
             learn(self._model, self._bonus, self._path)
             self._learned += 1
-            if place == self._quota - 1:
+            self._used += 1
+            if self._used == self._quota:
                 warning = self._close()
                 first = self._openings[-1]
         return warning
@@ -248,8 +267,8 @@ class PolicyPlayer:
 
     def _load(self, saved: Mapping[str, Any]) -> None:
         """Play everything again but the choices, and compare with what was saved."""
-        if saved["schema"] != SCHEMA:
-            raise StateError("state", f"has schema {saved['schema']!r}, not {SCHEMA}")
+        saved = check_schema(saved)
+        self._missing.load(saved["missing"], list(saved["episodes"]))
         shape, A = self._points.shape, self._size.A
         policies = [_check.policy("policies", x, shape, A) for x in saved["policies"]]
         asked = list(zip(saved["decisions"], saved["episodes"], strict=True))

@@ -2,7 +2,8 @@
 
 Rewards are applied in the order of the decisions, each once all earlier ones are
 settled. A phase closes when every decision of its quotas is settled; what is asked
-beyond them in the meantime plays its arms on in turn and is not learned from.
+beyond them in the meantime plays its arms on in turn and is not learned from. A decision
+whose outcome is missing is asked for again, and nothing is proved any more.
 """
 
 from __future__ import annotations
@@ -22,13 +23,12 @@ from uli_fast.errors import (
 )
 from uli_fast.learners.spanner_elimination import SpannerPhases
 from uli_fast.players._base import Certificate, Decision, describe
+from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
 from uli_fast.spanners import Spanner
 
 if TYPE_CHECKING:
     from uli_fast.arm_sets import ArmSet
     from uli_fast.learners.spanner_elimination import SpannerElimination
-
-SCHEMA = 1
 
 
 class SpannerPlayer:
@@ -41,6 +41,8 @@ class SpannerPlayer:
         self._phases = SpannerPhases(learner, region)
         self._decisions: list[tuple[int, int]] = []  # phase and number of the arm
         self._rewards: list[float | None] = []
+        self._missing = Missing()
+        self._omitted = 0  # missing outcomes that would have been learned from
         self._settled = 0
         self._closed = 0  # rounds of the closed phases' quotas
         self._arms: F64
@@ -64,7 +66,8 @@ class SpannerPlayer:
     @property
     def pending(self) -> tuple[int, ...]:
         """Ids of the decisions whose reward is still awaited."""
-        return tuple(i + 1 for i, r in enumerate(self._rewards) if r is None)
+        waiting = range(self._settled, len(self._rewards))
+        return tuple(i + 1 for i in waiting if self._rewards[i] is None and i not in self._missing)
 
     def ask(self, n: int | None = None) -> Any:
         """Return the next decision, or a list of the next n; ``arm`` is a tuple of numbers."""
@@ -76,6 +79,7 @@ class SpannerPlayer:
         """Give the reward of a decision; telling the same again changes nothing."""
         position = _check.decision("id", id, len(self._rewards))
         value = _check.reward(reward, self.low, self.high)
+        self._missing.refuse("reward", id, position)
         before = self._rewards[position]
         if before is not None and before != value:
             raise ConflictingRewardError(
@@ -83,6 +87,12 @@ class SpannerPlayer:
             )
         self._rewards[position] = value
         self._settle()
+
+    def tell_missing(self, id: int, reason: str) -> None:
+        """Say that the reward of a decision will never come; saying it again changes nothing."""
+        position = _check.decision("id", id, len(self._rewards))
+        if self._missing.add(id, position, reason, self._rewards[position]):
+            self._settle()
 
     def recommend(self) -> tuple[float, ...]:
         """Return the active arm that the last closed phase's estimate likes best."""
@@ -97,6 +107,8 @@ class SpannerPlayer:
                 f"rewards in [{self.low:g}, {self.high:g}] may be {noise:g}-subgaussian, "
                 f"the learner assumes R = {self.learner.R:g}"
             )
+        if self._omitted:
+            raise left_out(self._omitted)
         t = self._closed + int(self._counts.sum()) + 1  # what has been learned from
         envelope = guarantee.bound(t)
         # G(m) = 4 2^-m for the arms of phase m, in units of the proofs.
@@ -126,6 +138,9 @@ class SpannerPlayer:
             "counts": self._counts.tolist(),
             "decisions": [list(d) for d in self._decisions],
             "rewards": list(self._rewards),
+            "missing": self._missing.saved(),
+            "omitted": self._omitted,
+            "again": list(self._again),
             "settled": self._settled,
             "closed": self._closed,
         }
@@ -135,6 +150,7 @@ class SpannerPlayer:
     def _open(self) -> None:
         self._arms, self._n, _ = self._phases.open()
         self._asked = 0
+        self._again: list[int] = []  # arms whose outcome was missing
         self._sums: F64 = np.zeros(len(self._arms))
         self._counts: I64 = np.zeros(len(self._arms), np.int64)
 
@@ -147,7 +163,10 @@ class SpannerPlayer:
         quota = self._n * len(self._arms)
         within = self._asked < quota
         a = self._asked // self._n if within else (self._asked - quota) % len(self._arms)
-        self._asked += 1
+        if self._again:
+            within, a = True, self._again.pop(0)
+        else:
+            self._asked += 1
         self._decisions.append((self.phase if within else 0, a))
         self._rewards.append(None)
         return Decision(len(self._decisions), tuple(self._arms[a].tolist()), 1.0)  # type: ignore[arg-type]
@@ -155,11 +174,15 @@ class SpannerPlayer:
     def _settle(self) -> None:
         while self._settled < len(self._decisions):
             reward = self._rewards[self._settled]
-            if reward is None:
+            if reward is None and self._settled not in self._missing:
                 return
             phase, a = self._decisions[self._settled]
             self._settled += 1
             if phase != self.phase:
+                continue
+            if reward is None:
+                self._omitted += 1
+                self._again.append(a)
                 continue
             self._sums[a] += reward - self.intercept
             self._counts[a] += 1
@@ -169,8 +192,7 @@ class SpannerPlayer:
                 self._open()
 
     def _load(self, saved: Mapping[str, Any]) -> None:
-        if saved["schema"] != SCHEMA:
-            raise StateError("state", f"has schema {saved['schema']!r}, not {SCHEMA}")
+        saved = check_schema(saved, omitted=0, again=[])
         there, here = np.array(saved["set"]), np.array(fingerprint(self._phases.region))
         if there.shape != here.shape or not np.allclose(there, here, rtol=1e-7, atol=1e-12):
             raise StateError("arms", "are not those of the state: their extent differs")
@@ -186,11 +208,19 @@ class SpannerPlayer:
         self._rewards = [
             None if r is None else _check.reward(r, self.low, self.high) for r in saved["rewards"]
         ]
+        self._missing.load(saved["missing"], self._rewards)
+        self._omitted = int(saved["omitted"])
+        self._again = [int(a) for a in saved["again"]]
         self._settled, self._closed = int(saved["settled"]), int(saved["closed"])
         consistent = (
             len(self._decisions) == len(self._rewards)
             and 0 <= self._settled <= len(self._decisions)
-            and None not in self._rewards[: self._settled]
+            and all(
+                r is not None or i in self._missing
+                for i, r in enumerate(self._rewards[: self._settled])
+            )
+            and 0 <= len(self._again) <= self._omitted <= len(self._missing)
+            and all(0 <= a < len(self._arms) for a in self._again)
             and len(self._sums) == len(self._counts) == len(self._arms)
             and self._arms.shape[1:] == phases.theta.shape == phases.best.shape
             and phases.spanner.columns.shape == phases.spanner.inverse.shape

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from uli_fast._check import Labels
 from uli_fast._typing import F64
@@ -12,6 +14,8 @@ from uli_fast.players._base import Player
 
 class SuccessivePlayer(Player):
     """Asks for the survivors in turn; drops an arm when the settled rewards rule it out."""
+
+    widens: ClassVar[bool] = True
 
     def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
         from uli_fast.kernels.successive_elimination import restore_bounds
@@ -28,7 +32,8 @@ class SuccessivePlayer(Player):
         from uli_fast.kernels.successive_elimination import absorb
 
         total = float(self._state.total[a]) + reward
-        absorb(self._state, self._bounds, a, total, self.learner.delta, self.learner.R)
+        missing = int(self._lost[a])
+        absorb(self._state, self._bounds, a, total, missing, self.learner.delta, self.learner.R)
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         return self._bounds.lower, self._bounds.upper
@@ -42,3 +47,4 @@ class SuccessivePlayer(Player):
         from uli_fast.kernels.successive_elimination import restore_bounds
 
         self._bounds = restore_bounds(self._state, self.learner.delta, self.learner.R)
+        self._bounds.upper[:] += self._lost / np.maximum(self._state.n, 1)

@@ -44,7 +44,8 @@ def write_report(
         mappings of them), shown as they are.
     """
     _check.sections("sections", sections)
-    page = _render(
+    page = render(
+        "page.html",
         title=label(title),
         sections=[
             _section(i, name, section.runs)
@@ -53,6 +54,11 @@ def write_report(
         provenance=provenance,
         caveats=caveats([r for section in sections.values() for r in section.runs.values()]),
     )
+    write_page(page, path)
+
+
+def write_page(page: str, path: str | os.PathLike[str]) -> None:
+    """Write a page whole or not at all."""
     try:
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +67,8 @@ def write_report(
         raise ReportError(f"{path!r} cannot be written: {problem}") from problem
 
 
-def _render(**content: Any) -> str:
+def render(template: str, **content: Any) -> str:
+    """Fill a template; everything in it is escaped."""
     try:
         import jinja2
     except ImportError:
@@ -74,7 +81,7 @@ def _render(**content: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "label": label}
-    return clean(environment.get_template("page.html").render(content))
+    return clean(environment.get_template(template).render(content))
 
 
 class Download(NamedTuple):

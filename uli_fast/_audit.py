@@ -1,0 +1,158 @@
+"""What a study's journal proves and tells: every event checked, every decision made anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uli_fast._history import History
+from uli_fast._journal import read_events
+from uli_fast._study_setup import Setup, first_content
+from uli_fast._trace import Trace, hostile
+from uli_fast.errors import StudyError, UliError
+
+
+class Drop(NamedTuple):
+    """The event after which arms were out of play."""
+
+    time: str
+    sequence: int
+    decision: int
+    arms: tuple[int | str, ...]
+    left: int
+
+
+class ArmLine(NamedTuple):
+    """What is known of an arm."""
+
+    arm: int | str
+    active: bool
+    rewards: int
+    missing: int
+    pending: int
+    mean: float | None  # of the rewards that came
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Audit:
+    """A journal whose chain holds and whose decisions came out the same."""
+
+    path: Path
+    learner: Any
+    begun: str
+    last: str  # time of the last event
+    versions: dict[str, str]  # when the study was begun
+    events: int
+    head: str  # the last hash: keep it elsewhere to prove that nothing was cut off later
+    history: History
+    arms: tuple[ArmLine, ...]  # none where decisions are vectors of a set or policies
+    drops: tuple[Drop, ...]
+    certificate: str
+    recommended: str
+
+    @property
+    def statuses(self) -> Counter[str]:
+        """How many decisions have a reward, are missing, are pending."""
+        return Counter(record.status for record in self.history)
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """Why outcomes are missing, and how often."""
+        return Counter(r.reason for r in self.history if r.reason is not None)
+
+    @property
+    def pending(self) -> History:
+        """The decisions whose outcome is awaited."""
+        return History(r for r in self.history if r.status == "pending")
+
+
+def audit(path: Path, learner: Any = None, arms: Any = None) -> Audit:
+    """Check a journal event by event; anything wrong is a StudyError."""
+    events = read_events(path)
+    if not events:
+        raise StudyError(f"{path} holds no study yet")
+    first = events[0]
+    with hostile(path, first):
+        record = first_content(path, first)
+        about = {key: value for key, value in record.items() if key != "versions"}
+        setup = Setup.recorded(about, learner, arms)
+        trace = Trace(path, setup)
+        made_with = {str(k): str(v) for k, v in record.get("versions", {}).items()}
+    drops, before = [], _active(trace)
+    for event in events[1:]:
+        trace.replay([event])
+        now = _active(trace)
+        if now != before:
+            gone = tuple(arm for arm in before if arm not in now)
+            drops.append(Drop(event.time, event.sequence, event.decision or 0, gone, len(now)))
+            before = now
+    return Audit(
+        path=path,
+        learner=setup.learner,
+        begun=first.time,
+        last=events[-1].time,
+        versions=made_with,
+        events=len(events),
+        head=events[-1].hash,
+        history=History(trace.records),
+        arms=_arm_lines(trace),
+        drops=tuple(drops),
+        certificate=_certificate(trace.player),
+        recommended=_recommended(trace.player),
+    )
+
+
+def _active(trace: Trace) -> tuple[int | str, ...]:
+    return tuple(trace.player.active) if hasattr(trace.player, "labels") else ()
+
+
+def _arm_lines(trace: Trace) -> tuple[ArmLine, ...]:
+    player = trace.player
+    if not hasattr(player, "labels"):
+        return ()
+    active, intervals = player.active, player.intervals()
+    counts = {arm: Counter[str]() for arm in player.labels}
+    sums = dict.fromkeys(player.labels, 0.0)
+    for record in trace.records:
+        counts[record.arm][record.status] += 1
+        sums[record.arm] += record.reward or 0.0
+    return tuple(
+        ArmLine(
+            arm,
+            arm in active,
+            n["reward"],
+            n["missing"],
+            n["pending"],
+            sums[arm] / n["reward"] if n["reward"] else None,
+            *intervals[arm],
+        )
+        for arm, n in counts.items()
+    )
+
+
+def _certificate(player: Any) -> str:
+    """Say in a sentence what is certain, and nothing more."""
+    try:
+        c = player.certificate()
+    except UliError as problem:
+        return f"nothing is certified: {problem}"
+    what = "arm in play" if hasattr(player, "labels") else "decision"
+    claim = "" if c.proved else " (the learner's own claim, not a theorem)"
+    return (
+        f"with probability {1.0 - c.delta:g}, over all rounds at once, no {what} is worse than the "
+        f"best by more than {c.bound:.6g}{claim}; from the outcomes of {c.round - 1} settled plays"
+    )
+
+
+def _recommended(player: Any) -> str:
+    try:
+        best = player.recommend()
+    except UliError:
+        return "nothing yet"
+    return str(best if isinstance(best, int | str) else np.asarray(best).tolist())

@@ -1,0 +1,109 @@
+"""What happened in a study, decision by decision, and its export."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from uli_fast.errors import ArgumentError, MissingExtraError, StudyWriteError
+
+
+class Record(NamedTuple):
+    """A decision and what became of it; times are UTC, as ISO 8601 has them."""
+
+    id: int
+    arm: Any  # number or name; a list for vectors and policies
+    probability: float
+    request_id: str | None
+    metadata: dict[str, Any]
+    asked: str
+    status: str  # "pending", "reward" or "missing"
+    reward: Any = None  # for policies, the states of the episode
+    reason: str | None = None  # why it is missing
+    told: str | None = None
+
+
+class History(list[Record]):
+    """Records in the order of the decisions."""
+
+    def to_pandas(self) -> Any:
+        """Return a DataFrame with a row per decision."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("to_pandas needs: pip install 'uli-fast[report]'") from None
+        frame = pd.DataFrame([record._asdict() for record in self], columns=list(Record._fields))
+        for name in ("asked", "told"):
+            frame[name] = pd.to_datetime(frame[name], utc=True, format="ISO8601")
+        return frame
+
+    def export(self, path: str | Path) -> None:
+        """Write CSV, JSON lines or Parquet, by the suffix; the file is whole or as it was."""
+        target = Path(path)
+        writers = {".csv": _csv, ".jsonl": _lines, ".ndjson": _lines, ".parquet": _parquet}
+        if target.suffix.lower() not in writers:
+            raise ArgumentError("path", f"must end in {', '.join(writers)}, got {str(path)!r}")
+        data = writers[target.suffix.lower()](self)
+        part = target.with_name(f".{target.name}-{os.getpid()}")
+        try:
+            try:
+                with part.open("wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                part.replace(target)
+            finally:
+                part.unlink(missing_ok=True)
+        except OSError as problem:
+            said = problem.strerror or problem
+            raise StudyWriteError(f"{target}: {said}; what was there is intact") from problem
+
+
+def _csv(history: Iterable[Record]) -> bytes:
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(Record._fields)
+    for record in history:
+        writer.writerow([_cell(value) for value in record])
+    return file.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _cell(value: Any) -> Any:
+    """Write lists as JSON, and keep spreadsheets from taking a name for a formula."""
+    if isinstance(value, list | dict):
+        return json.dumps(value)
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return f"'{value}"
+    return value
+
+
+def _lines(history: Iterable[Record]) -> bytes:
+    return "".join(json.dumps(record._asdict()) + "\n" for record in history).encode()
+
+
+def _parquet(history: Iterable[Record]) -> bytes:
+    """Write arms, rewards and metadata as JSON where they are not plain in every row."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingExtraError("Parquet needs: pip install 'uli-fast[report]'") from None
+    records = list(history)
+    columns: dict[str, Any] = {}
+    for name in Record._fields:
+        values = [getattr(record, name) for record in records]
+        if name == "metadata" or any(isinstance(value, list) for value in values):
+            values = [None if value is None else json.dumps(value) for value in values]
+        columns[name] = pa.array(values, pa.string() if name in _TEXTS else None)
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), sink)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+# Columns that may hold nothing but None, whose type could not be guessed then.
+_TEXTS = ("request_id", "metadata", "asked", "status", "reason", "told")

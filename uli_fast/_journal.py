@@ -1,0 +1,318 @@
+"""The journal of a live study: one SQLite file, to which events are only ever added.
+
+Every event carries the hash of the one before, so that nothing can be changed or taken out
+unnoticed. One connection holds an exclusive lock for as long as the study is open; an event is
+on the disk (WAL, synchronous=FULL) before whoever asked for it hears of it. A killed process
+leaves nothing to wait for: the operating system drops its lock, and SQLite drops what was not
+committed.
+
+Crash tests: ``ULI_FAULT="tell-written:3"`` ends the process at the third pass of a point. The
+points are ``{create,ask,tell,missing}-{begun,written,committed}``: before the transaction, inside
+it, and after its commit but before the answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import uli_fast
+from uli_fast.errors import StudyDivergedError, StudyError, StudyLockedError, StudyWriteError
+
+APPLICATION = 0x756C6931  # "uli1" in the header tells a study from other SQLite files
+FORMAT = 1
+GENESIS = "0" * 64
+LONGEST = 2**24  # bytes of a row, so that a hostile file cannot take all memory
+SCHEMA = (
+    """CREATE TABLE event (
+  sequence INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  decision INTEGER,
+  request TEXT UNIQUE,
+  payload TEXT NOT NULL,
+  time TEXT NOT NULL,
+  version TEXT NOT NULL,
+  previous TEXT NOT NULL,
+  hash TEXT NOT NULL
+) STRICT""",
+    """CREATE TRIGGER never_changed BEFORE UPDATE ON event
+BEGIN SELECT RAISE(ABORT, 'events are never changed'); END""",
+    """CREATE TRIGGER never_removed BEFORE DELETE ON event
+BEGIN SELECT RAISE(ABORT, 'events are never removed'); END""",
+    """CREATE TRIGGER only_added BEFORE INSERT ON event
+WHEN NEW.sequence IS NOT (SELECT coalesce(max(sequence), 0) + 1 FROM event)
+BEGIN SELECT RAISE(ABORT, 'events are added at the end'); END""",
+)
+_compact = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+# In the names of errors that are about writing.
+_REFUSED = ("FULL", "READONLY", "CANTOPEN", "WRITE", "FSYNC", "TRUNCATE")
+# Files open in this process, by device and inode.
+_open_here: set[tuple[int, int]] = set()
+_passes: Counter[str] = Counter()
+
+
+class Event(NamedTuple):
+    """A line of the journal."""
+
+    sequence: int
+    kind: str
+    decision: int | None
+    request: str | None
+    payload: str  # JSON
+    time: str  # UTC
+    version: str  # of the package
+    previous: str  # hash of the event before
+    hash: str
+
+    @property
+    def content(self) -> Any:
+        """The payload."""
+        return json.loads(self.payload)
+
+
+def digest(event: Event) -> str:
+    """Return the hash of everything in an event but its hash."""
+    return hashlib.sha256(_compact(event[:-1]).encode()).hexdigest()
+
+
+class Journal:
+    """The open file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._last: Event | None = None
+        self._connection: sqlite3.Connection | None = None
+        if path.exists() and not os.access(path, os.W_OK):
+            raise StudyWriteError(f"{path} is read-only; Study.read looks at it")
+        with refused(path):
+            self._connection = _connected(path)
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
+        stat = path.stat()
+        self._key = (stat.st_dev, stat.st_ino)
+        _open_here.add(self._key)
+
+    def _prepare(self) -> None:
+        """Take the lock, refuse a file that is something else, and make every commit durable."""
+        run = self._run
+        run("PRAGMA trusted_schema=OFF")
+        run("PRAGMA cell_size_check=ON")
+        run("PRAGMA locking_mode=EXCLUSIVE")  # before the first read: no shared memory is used
+        run("BEGIN EXCLUSIVE")
+        application, tables = (
+            run("PRAGMA application_id")[0][0],
+            run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"),
+        )
+        number = run("PRAGMA user_version")[0][0]
+        run("COMMIT")
+        if (application, number, tables) != (0, 0, []):
+            if application != APPLICATION:
+                raise StudyError(f"{self.path} is not a study")
+            if number != FORMAT:
+                raise StudyError(f"{self.path} has format {number}, this version reads {FORMAT}")
+            if [sql for (sql,) in tables] != list(SCHEMA):
+                raise StudyError(f"{self.path} is damaged: its tables are not those of a study")
+            found = run("PRAGMA integrity_check(1)")[0][0]
+            if found != "ok":
+                raise StudyError(f"{self.path} is damaged: {found}")
+        if run("PRAGMA journal_mode=WAL")[0][0] != "wal":
+            raise StudyError(f"{self.path}: this file system cannot hold a write-ahead log")
+        run("PRAGMA synchronous=FULL")
+        run("PRAGMA fullfsync=ON")  # macOS: fsync alone does not reach the disk
+
+    def events(self) -> Iterator[Event]:
+        """Read all events from the beginning, checking the chain; new ones follow the last."""
+        self._last = last = None
+        page = "SELECT * FROM event WHERE sequence > ? ORDER BY sequence LIMIT 1000"
+        while True:  # page by page: a cursor left open would keep the file locked
+            with refused(self.path):
+                rows = self._run(page, (last.sequence if last else -(2**63),))
+            for row in rows:
+                event = Event(*row)
+                _check_link(self.path, last, event)
+                self._last = last = event
+                yield event
+            if not rows:
+                return
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing has been recorded yet: a new file, or one whose creator was killed."""
+        with refused(self.path):
+            return not self._run("SELECT 1 FROM sqlite_master LIMIT 1")
+
+    def create(self, content: Mapping[str, Any]) -> None:
+        """Make the tables, and record what the study is, at once."""
+        self._add("create", None, None, content, SCHEMA)
+        flush_folder(self.path)
+
+    def add(
+        self, kind: str, decision: int, request: str | None, content: Mapping[str, Any]
+    ) -> Event:
+        """Add an event; it is on the disk when this returns."""
+        return self._add(kind, decision, request, content)
+
+    def _add(
+        self,
+        kind: str,
+        decision: int | None,
+        request: str | None,
+        content: Mapping[str, Any],
+        schema: tuple[str, ...] = (),
+    ) -> Event:
+        sequence, previous = (self._last.sequence, self._last.hash) if self._last else (0, GENESIS)
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        payload = _compact(content)
+        about = (sequence + 1, kind, decision, request, payload, now, uli_fast.__version__)
+        event = Event(*about, previous, "")
+        event = event._replace(hash=digest(event))
+        fault(f"{kind}-begun")
+        with refused(self.path, writing=True):
+            try:
+                self._run("BEGIN IMMEDIATE")
+                for statement in schema:
+                    self._run(statement)
+                if schema:
+                    self._run(f"PRAGMA application_id={APPLICATION}")
+                    self._run(f"PRAGMA user_version={FORMAT}")
+                self._run(f"INSERT INTO event VALUES ({','.join('?' * len(event))})", event)
+                fault(f"{kind}-written")
+                self._run("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):  # the first error is what matters
+                    self._connected().rollback()
+                raise
+        self._last = event
+        fault(f"{kind}-committed")
+        return event
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            _open_here.discard(self._key)
+            with refused(self.path):
+                connection.close()
+
+    def _connected(self) -> sqlite3.Connection:
+        assert self._connection is not None
+        return self._connection
+
+    def _run(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        return self._connected().execute(sql, values).fetchall()
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    if sqlite3.sqlite_version_info < (3, 37):
+        raise StudyError(f"SQLite {sqlite3.sqlite_version} has no strict tables: 3.37 is needed")
+    # Transactions are explicit, and a lock that is taken is an answer, not a reason to wait.
+    connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    return connection
+
+
+def _check_link(path: Path, last: Event | None, event: Event) -> None:
+    sequence, previous = (last.sequence, last.hash) if last else (0, GENESIS)
+    if event.sequence != sequence + 1:
+        raise StudyDivergedError(f"{path}: event {sequence + 1} is gone")
+    try:
+        intact = event.previous == previous and event.hash == digest(event)
+    except (TypeError, ValueError):  # bytes where there was text
+        intact = False
+    if not intact:
+        raise StudyDivergedError(f"{path}: event {event.sequence} is not what was recorded")
+
+
+def read_events(path: Path) -> list[Event]:
+    """Read a journal without touching it, even while it is in use: from a copy.
+
+    Not in a process that has it open itself: closing a second handle on the file would drop the
+    lock of the first.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "study"
+        try:
+            stat = path.stat()
+            if (stat.st_dev, stat.st_ino) in _open_here:
+                raise StudyLockedError(f"{path} is open in this process: ask the study itself")
+            for _ in range(100):
+                before = _stamps(path)
+                for file in before:
+                    shutil.copyfile(file, copy.with_name(file.name.replace(path.name, "study", 1)))
+                if _stamps(path) == before:
+                    break
+            else:
+                raise StudyLockedError(f"{path} changes all the time: try again")
+        except OSError as problem:
+            raise StudyError(f"{path} cannot be read: {problem.strerror}") from problem
+        journal = Journal(copy)
+        try:
+            journal._run("PRAGMA synchronous=OFF")  # of a copy that is thrown away
+            return [] if journal.empty else list(journal.events())
+        except StudyError as problem:
+            raise type(problem)(str(problem).replace(str(copy), str(path))) from problem
+        finally:
+            journal.close()
+
+
+def _stamps(path: Path) -> dict[Path, tuple[int, int]]:
+    """Return what changes when the file or its log is written to."""
+    files = [path]
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists():
+        files.append(log)
+    return {file: (file.stat().st_size, file.stat().st_mtime_ns) for file in files}
+
+
+@contextlib.contextmanager
+def refused(path: Path, writing: bool = False) -> Iterator[None]:
+    """Turn what SQLite or the disk refuses into a typed error."""
+    try:
+        yield
+    except sqlite3.Error as problem:
+        code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise StudyLockedError(f"{path} is open in another process or study") from problem
+        name = getattr(problem, "sqlite_errorname", "SQLite")  # SQLITE_IOERR_WRITE, for one
+        said = f"{problem} ({name})"
+        if writing or any(word in name for word in _REFUSED):
+            raise StudyWriteError(
+                f"{path} cannot be written: {said}; all that was acknowledged is in it"
+            ) from problem
+        raise StudyError(f"{path} is damaged or cannot be read: {said}") from problem
+    except UnicodeError as problem:  # SQLite quotes a garbled schema in its message
+        raise StudyError(f"{path} is damaged: {problem}") from problem
+    except OSError as problem:
+        raise StudyError(f"{path}: {problem.strerror or problem}") from problem
+
+
+def flush_folder(path: Path) -> None:
+    """Make sure that a new file's name is on the disk too."""
+    if os.name != "nt":
+        handle = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def fault(point: str) -> None:
+    """End the process here, as a crash would, if ULI_FAULT says so."""
+    name, _, times = os.environ.get("ULI_FAULT", "").partition(":")
+    if name == point:
+        _passes[point] += 1
+        if _passes[point] == int(times or 1):
+            os._exit(137)  # what a shell reports of SIGKILL; nothing is cleaned up

@@ -1,0 +1,174 @@
+"""What a study is about: recorded when it begins, checked whenever it is opened again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast.errors import ArgumentError, StudyError
+from uli_fast.learners._sets import SetLearner
+from uli_fast.learners.policy_elimination import PolicyElimination
+from uli_fast.players import rebuilt
+from uli_fast.players._base import describe
+from uli_fast.players.spanner_elimination import fingerprint
+from uli_fast.simulate import Learner
+
+# Arm sets that a study can write down; others must be given whenever it is opened.
+PLAIN_SETS = ("Finite", "Ball", "Ellipsoid", "Box", "Simplex", "L1Ball", "Polytope")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A learner and what its ``start`` is given."""
+
+    learner: Any
+    arguments: dict[str, Any]
+
+    @classmethod
+    def of(cls, learner: Any, arguments: Mapping[str, Any]) -> Setup:
+        """Check a learner and what it is to start with, leaving out what is None."""
+        if not isinstance(learner, Learner) or not hasattr(learner, "start"):
+            raise ArgumentError("learner", f"is not a learner for live decisions: {learner!r}")
+        given = {name: value for name, value in arguments.items() if value is not None}
+        known = signature(learner.start).parameters
+        if any(p.kind is p.VAR_KEYWORD for p in known.values()):  # one that only says why not
+            raise ArgumentError("learner", f"{type(learner).__name__} has no live player")
+        for name in given:
+            if name not in known:
+                raise ArgumentError(name, f"is nothing that {type(learner).__name__} starts with")
+        for name, parameter in known.items():
+            if parameter.default is parameter.empty and name not in given:
+                raise ArgumentError(name, f"must be given for {type(learner).__name__}")
+        return cls(learner, given | {"seed": _check.seed("seed", given.get("seed"))})
+
+    def start(self) -> Any:
+        """Begin live decisions."""
+        try:
+            return self.learner.start(**self.arguments)
+        except NotImplementedError:
+            name = type(self.learner).__name__
+            raise ArgumentError("learner", f"{name} has no live player") from None
+
+    def record(self, player: Any) -> dict[str, Any]:
+        """Return everything as JSON has it, from a player that has just been started."""
+        about: dict[str, Any] = {
+            "learner": describe(self.learner),
+            "seed": self.arguments["seed"],
+            "low": player.low if math.isfinite(player.low) else None,
+            "high": player.high if math.isfinite(player.high) else None,
+            "horizon": self.arguments.get("horizon"),
+        }
+        if isinstance(self.learner, PolicyElimination):
+            keys = ("rewards", "initial_support", "decision_points")
+            return about | {key: player.state()[key] for key in keys}
+        about["arms"] = _written(self.learner, player)
+        if hasattr(player, "intercept"):
+            about["intercept"] = player.intercept
+        return about
+
+    @classmethod
+    def recorded(cls, record: Mapping[str, Any], learner: Any, arms: Any) -> Setup:
+        """Rebuild what was recorded; what could not be written down must be given."""
+        about = dict(record)
+        spec = about.pop("learner")
+        if learner is None:
+            learner = rebuilt(spec)
+        elif not isinstance(learner, Learner) or describe(learner) != spec:
+            raise ArgumentError("learner", f"this study was begun with {spec}, not {learner!r}")
+        for name, infinite in (("low", -math.inf), ("high", math.inf)):
+            about[name] = infinite if about[name] is None else about[name]
+        if "arms" in about:
+            about["arms"] = _read(about["arms"], arms)
+        return cls.of(learner, about)
+
+
+def check_same(record: Mapping[str, Any], given: Mapping[str, Any], setup: Setup) -> None:
+    """Refuse what was given (not None) and is not what a study was begun with."""
+    said = {name: value for name, value in given.items() if value is not None}
+    if not said:
+        return
+    claimed = Setup.of(setup.learner, setup.arguments | said)
+    now = claimed.record(claimed.start())
+    for name in said:
+        old, new = record.get(name), now.get(name)
+        if old != new and not (name == "arms" and _same_set(old, new)):
+            raise ArgumentError(name, f"this study was begun with {_short(old)}, not {_short(new)}")
+
+
+def _written(learner: Any, player: Any) -> dict[str, Any]:
+    """Describe arms: a number, names, vectors or a set."""
+    if isinstance(learner, SetLearner):
+        return _described(player._phases.region)
+    if player.features.shape[1]:
+        return {"vectors": player.features.tolist()}
+    if player.labels == tuple(range(len(player.labels))):
+        return {"number": len(player.labels)}
+    return {"names": list(player.labels)}
+
+
+def _described(region: Any) -> dict[str, Any]:
+    """Describe a set by its parameters where it has plain ones, and by how far it reaches."""
+    from uli_fast import arm_sets
+
+    kind, parameters = type(region), {}
+    plain = kind.__name__ in PLAIN_SETS and getattr(arm_sets, kind.__name__) is kind
+    if plain:
+        for name in signature(kind).parameters:
+            value = getattr(region, "dimension" if name == "d" else name)
+            parameters[name] = value.tolist() if isinstance(value, np.ndarray) else value
+    return {
+        "set": kind.__name__ if plain else None,
+        "parameters": parameters,
+        "extent": fingerprint(region),
+    }
+
+
+def _read(arms: Mapping[str, Any], given: Any) -> Any:
+    """Return what was described; a set that was not written down is the one given."""
+    from uli_fast import arm_sets
+
+    if "number" in arms:
+        return arms["number"]
+    if "names" in arms:
+        return arms["names"]
+    if "vectors" in arms:
+        return np.array(arms["vectors"])
+    if arms["set"] in PLAIN_SETS:
+        return getattr(arm_sets, arms["set"])(**arms["parameters"])
+    if given is None:
+        raise ArgumentError("arms", "must be given: this set could not be written down")
+    found = fingerprint(arm_sets.as_arm_set(given))
+    if not _close(found, arms["extent"]):
+        raise ArgumentError("arms", "are not those of the study: their extent differs")
+    return given
+
+
+def _same_set(old: Any, new: Any) -> bool:
+    """Compare two sets: written down by their parameters, else by how far they reach."""
+    if not all(isinstance(x, dict) and "extent" in x for x in (old, new)):
+        return False
+    described = all(old[key] == new[key] for key in ("set", "parameters"))
+    return described and _close(old["extent"], new["extent"])
+
+
+def _close(a: Any, b: Any) -> bool:
+    return len(a) == len(b) and bool(np.allclose(a, b, rtol=1e-7, atol=1e-12))
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def first_content(path: Any, event: Any) -> dict[str, Any]:
+    """Return what the first event of a journal says the study is about."""
+    content = event.content
+    if event.kind != "create" or not isinstance(content, dict) or "learner" not in content:
+        raise StudyError(f"{path} is damaged: it does not begin with what the study is about")
+    return content

@@ -1,0 +1,160 @@
+"""What a study has been told so far: a player, and a record of every decision."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._history import Record
+from uli_fast._journal import Event
+from uli_fast._study_setup import Setup
+from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError
+from uli_fast.players._base import Decision
+from uli_fast.players.policy_elimination import PolicyDecision, PolicyPlayer
+
+ROUNDING = 1e-9
+
+
+class Trace:
+    """A player that has been told what a journal says."""
+
+    def __init__(self, path: Path, setup: Setup) -> None:
+        self.path = path
+        self.player: Any = setup.start()
+        self.records: list[Record] = []
+        self.decisions: list[Decision | PolicyDecision] = []
+        self.requests: dict[str, int] = {}
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Make every decision anew and compare."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were given when it happened
+            for event in events:
+                with hostile(self.path, event):
+                    self._repeat(event, event.content)
+
+    def _repeat(self, event: Event, content: dict[str, Any]) -> None:
+        if datetime.fromisoformat(event.time).utcoffset() is None:
+            raise StudyDivergedError(f"{self.path}: event {event.sequence} has no time zone")
+        if event.kind == "ask":
+            state = {"state": content["state"]} if "state" in content else {}
+            decision = self.player.ask(**state)
+            found = shown(decision)
+            if decision.id != event.decision or not _same(content, found):
+                raise StudyDivergedError(
+                    f"{self.path}: decision {event.decision} was {content.get('arm')!r}, "
+                    f"and comes out as {found['arm']!r}"
+                )
+            self.note_ask(event, content, _as_recorded(decision, content))
+            return
+        position = self.position(event.decision)
+        if self.records[position].status != "pending":
+            raise StudyDivergedError(f"{self.path}: decision {event.decision} is settled twice")
+        if event.kind == "tell":
+            outcome = [content["reward"]]
+            if isinstance(self.player, PolicyPlayer):
+                policy, states = self.decisions[position][1], content["reward"]
+                outcome = [states, [int(policy[h, s]) for h, s in enumerate(states)]]  # type: ignore[index]
+            self.player.tell(position + 1, *outcome)
+        elif event.kind == "missing":
+            self.player.tell_missing(position + 1, content["reason"])
+        else:
+            raise StudyDivergedError(f"{self.path}: event {event.sequence} is of no known kind")
+        self.note_tell(event, content)
+
+    def note_ask(self, event: Event, content: Mapping[str, Any], decision: Any) -> None:
+        """Record a decision."""
+        if event.request is not None:
+            if event.request in self.requests:
+                raise StudyDivergedError(f"{self.path}: {event.request!r} has two decisions")
+            self.requests[event.request] = decision.id
+        self.decisions.append(decision)
+        about = (event.request, content["metadata"], event.time, "pending")
+        self.records.append(Record(decision.id, content["arm"], decision.probability, *about))
+
+    def note_tell(self, event: Event, content: Mapping[str, Any]) -> None:
+        """Record what became of a decision."""
+        assert event.decision is not None
+        status = "missing" if event.kind == "missing" else "reward"
+        position = event.decision - 1
+        self.records[position] = self.records[position]._replace(
+            status=status,
+            reward=content.get("reward"),
+            reason=content.get("reason"),
+            told=event.time,
+        )
+
+    def asked_before(self, known: int, state: Mapping[str, Any]) -> Any:
+        """Return a decision again; of policies, if the episode begins where it was to."""
+        if state and self.player._decisions[known - 1][1] != state["state"]:
+            raise ArgumentError("state", f"decision {known} was asked for in another state")
+        return self.decisions[known - 1]
+
+    def position(self, decision_id: Any) -> int:
+        """Return the position of a decision, from its id."""
+        return _check.decision("decision_id", decision_id, len(self.records))
+
+    def told(self, position: int) -> Any:
+        """Return what the player took in, as JSON has it."""
+        if isinstance(self.player, PolicyPlayer):
+            return list(self.player._episodes[position] or ())
+        return self.player._rewards[position]
+
+
+def _same(content: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """Compare a decision with the one recorded.
+
+    Arms and policies must be the same. Numbers that are computed, the vectors of an arm set and
+    probabilities, may differ in their last digits: processors round in different ways.
+    """
+    arm, wanted = found["arm"], content["arm"]
+    if isinstance(arm, list) and isinstance(arm[0], float):
+        arms = len(arm) == len(wanted) and all(map(_close, arm, wanted))
+    else:
+        arms = arm == wanted
+    return arms and _close(found["probability"], content["probability"])
+
+
+def _close(a: float, b: float) -> bool:
+    return a == b or math.isclose(a, b, rel_tol=ROUNDING, abs_tol=1e-12)
+
+
+def _as_recorded(decision: Any, content: Mapping[str, Any]) -> Any:
+    """Return a decision with the very numbers that were given out."""
+    decision = decision._replace(probability=content["probability"])
+    if isinstance(decision[1], tuple):
+        return decision._replace(arm=tuple(content["arm"]))
+    return decision
+
+
+@contextlib.contextmanager
+def hostile(path: Path, event: Event) -> Iterator[None]:
+    """Take an event that makes no sense for what it is, whoever wrote it."""
+    try:
+        yield
+    except StudyError:
+        raise
+    except MemoryError as problem:
+        raise StudyError(f"{path}: event {event.sequence} asks for too much memory") from problem
+    except ArgumentError as problem:
+        if event.kind == "create":
+            raise
+        raise StudyDivergedError(f"{path}: event {event.sequence}: {problem}") from problem
+    except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as problem:
+        raise StudyDivergedError(f"{path}: event {event.sequence}: {problem!r}") from problem
+
+
+def shown(decision: Any) -> dict[str, Any]:
+    """Return a decision as JSON has it."""
+    arm = decision[1]
+    if isinstance(arm, np.ndarray | tuple):
+        arm = np.asarray(arm).tolist()
+    return {"arm": arm, "probability": decision.probability}

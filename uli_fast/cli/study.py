@@ -1,0 +1,104 @@
+"""``uli study``: look at the file of a live study, and check it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from uli_fast._audit import Audit
+
+FILE = click.argument("file", type=click.Path(path_type=Path))
+
+
+@click.group()
+def study() -> None:
+    """Look at the file of a live study; neither command changes it."""
+
+
+@study.command()
+@FILE
+def show(file: Path) -> None:
+    """Show where the study in FILE stands."""
+    from uli_fast.study import Study
+
+    found = Study.audit(file)
+    click.echo(_heading(found))
+    _echo_arms(found)
+    click.echo(f"recommended: {_safe(found.recommended)}")
+    click.echo(f"certificate: {_safe(found.certificate)}")
+    _echo_pending(found)
+
+
+@study.command()
+@FILE
+@click.option("--html", type=click.Path(path_type=Path), help="Write the audit as a page, too.")
+def audit(file: Path, html: Path | None) -> None:
+    """Check every event and decision of the study in FILE; exit with 1 if anything is wrong."""
+    from uli_fast.study import Study
+
+    found = Study.audit(file)
+    click.echo(_heading(found))
+    click.echo(
+        f"chain: {found.events} events, none altered, none missing; last hash {found.head}\n"
+        f"decisions: all {len(found.history)} come out the same when made anew\n"
+        f"begun {found.begun}, last event {found.last}\n"
+        f"begun with {', '.join(_safe(f'{k} {v}') for k, v in found.versions.items())}"
+    )
+    _echo_arms(found)
+    for drop in found.drops:
+        names = ", ".join(_safe(str(arm)) for arm in drop.arms)
+        click.echo(f"{drop.time}  event {drop.sequence}: dropped {names}; {drop.left} left")
+    for reason, times in found.reasons.most_common(10):
+        click.echo(f"missing {times} times: {_safe(reason)}")
+    click.echo(f"certificate: {_safe(found.certificate)}")
+    _echo_pending(found)
+    if html is not None:
+        from uli_fast.report.live import write_audit
+
+        write_audit(found, html)
+        click.echo(f"page: {html}")
+
+
+def _heading(found: Audit) -> str:
+    count = found.statuses
+    return (
+        f"{_safe(str(found.path))}: {_safe(repr(found.learner), 200)}\n"
+        f"{len(found.history)} decisions: {count['reward']} with a reward, "
+        f"{count['missing']} missing, {count['pending']} pending"
+    )
+
+
+def _echo_arms(found: Audit) -> None:
+    if not found.arms:
+        return
+    names = [_safe(str(line.arm), 40) for line in found.arms]
+    width = max(map(len, (*names, "arm")))
+    heads = ("in play", "rewards", "missing", "pending", "mean", "interval")
+    click.echo(f"{'arm':{width}}" + "".join(f"{head:>10}" for head in heads))
+    for name, line in zip(names, found.arms, strict=True):
+        mean = "-" if line.mean is None else f"{line.mean:.4g}"
+        numbers = ("yes" if line.active else "no", line.rewards, line.missing, line.pending, mean)
+        click.echo(
+            f"{name:{width}}"
+            + "".join(f"{x:>10}" for x in numbers)
+            + f"  [{line.low:.4g}, {line.high:.4g}]"
+        )
+
+
+def _echo_pending(found: Audit) -> None:
+    waiting = found.pending
+    for record in waiting[:10]:
+        key = "" if record.request_id is None else f", {_safe(record.request_id)}"
+        click.echo(f"pending: decision {record.id}{key}, asked {_safe(record.asked)}")
+    if len(waiting) > 10:
+        click.echo(f"pending: and {len(waiting) - 10} more")
+
+
+def _safe(text: str, most: int = 300) -> str:
+    """Show what a file says as plain text: no escape sequences, no turning of the line."""
+    from uli_fast.report.words import label
+
+    return label(text, most)

@@ -1,0 +1,38 @@
+"""The audit of a live study as one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uli_fast.report.page import render, write_page
+from uli_fast.report.words import label
+
+if TYPE_CHECKING:
+    from uli_fast._audit import Audit
+
+# Lines of long lists, so that a page stays small; study.export keeps everything.
+MOST_LINES = 200
+
+
+def write_audit(audit: Audit, path: str | Path, title: str = "Live study") -> None:
+    """Write an audit as a page that needs nothing else.
+
+    Parameters
+    ----------
+    audit
+        From ``Study.audit(path)``: a file that is damaged has none.
+    path
+        The page; one that is there already is replaced once the new one is on the disk.
+    title
+        The page's heading.
+    """
+    page = render(
+        "live.html",
+        title=label(title),
+        audit=audit,
+        learner=repr(audit.learner),
+        file=audit.path.name,
+        most=MOST_LINES,
+    )
+    write_page(page, path)

@@ -1,0 +1,342 @@
+"""Live decisions that survive a crash: a player and the journal of all that it was told.
+
+A decision is on the disk before it is returned, and an outcome before ``tell`` returns. Opening a
+study plays its journal again, checks the chain of hashes and makes every decision anew: what
+does not come out the same is an error, never a guess. See docs/live.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uli_fast import _check
+from uli_fast._history import History
+from uli_fast._journal import Event, Journal, read_events, refused
+from uli_fast._study_setup import Setup, check_same, first_content
+from uli_fast._trace import Trace, hostile, shown
+from uli_fast.errors import (
+    ArgumentError,
+    StudyError,
+    StudyWriteError,
+    UliError,
+)
+from uli_fast.players._base import Certificate
+from uli_fast.players.policy_elimination import PolicyPlayer
+from uli_fast.runs import versions
+
+if TYPE_CHECKING:
+    from uli_fast._audit import Audit
+
+
+class Study:
+    """A live study in a file; use ``Study.open``.
+
+    Threads may share it: calls wait for each other. Processes may not: the file is locked for
+    as long as it is open, and a forked child must open it itself after its parent has closed it.
+    """
+
+    def __init__(self, path: Path, journal: Journal | None, setup: Setup) -> None:
+        self.path, self._journal, self._setup = path, journal, setup
+        self._lock, self._pid = threading.RLock(), os.getpid()
+        self._writable = journal is not None
+        self._stale = False  # the player may be ahead of the journal: play it again
+        self._trace = Trace(path, setup)
+        self._begun, self._versions = "", dict[str, str]()
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        learner: Any = None,
+        arms: Any = None,
+        seed: int | None = None,
+        **options: Any,
+    ) -> Study:
+        """Begin a study, or go on with the one in the file.
+
+        Parameters
+        ----------
+        path
+            One SQLite file; beside it, while it is open, a log with the suffix ``-wal``.
+        learner, arms
+            What to play, as for ``learner.start``. Not needed for a file that exists, but for
+            what cannot be written down (a rule or base of your own, an arm set of your own); if
+            given, they must be those of the file.
+        seed
+            Decides the draws of learners that draw; recorded when the study begins.
+        options
+            What else ``learner.start`` takes: ``horizon``, ``low``, ``high``, ``intercept``,
+            and for policies ``rewards``, ``initial_support``, ``decision_points``.
+        """
+        file, given = _file(path), {"arms": arms, "seed": seed, **options}
+        setup = player = None
+        with refused(file):
+            new = not file.exists()
+        if new:
+            if learner is None:
+                raise ArgumentError("learner", f"must be given: there is no {file} yet")
+            setup = Setup.of(learner, given)
+            player = setup.start()  # refuses what is wrong before anything is on the disk
+        journal = Journal(file)
+        try:
+            if journal.empty:
+                if learner is None:
+                    raise ArgumentError("learner", f"must be given: {file} holds no study yet")
+                setup = setup or Setup.of(learner, given)
+                player = player or setup.start()
+                journal.create(setup.record(player) | {"versions": versions()})
+            return cls._played(file, journal, journal.events(), learner, given)
+        except BaseException:
+            journal.close()
+            raise
+
+    @classmethod
+    def read(cls, path: str | Path, learner: Any = None, arms: Any = None) -> Study:
+        """Look at a study without touching its file, even while another process drives it."""
+        file = _file(path)
+        with refused(file):
+            if not file.exists():
+                raise StudyError(f"there is no {file}")
+        events = read_events(file)
+        if not events:
+            raise StudyError(f"{file} holds no study yet")
+        return cls._played(file, None, events, learner, {"arms": arms})
+
+    @staticmethod
+    def audit(path: str | Path, learner: Any = None, arms: Any = None) -> Audit:
+        """Check a study's file event by event, without touching it, and say what happened."""
+        from uli_fast._audit import audit
+
+        return audit(_file(path), learner, arms)
+
+    @classmethod
+    def _played(
+        cls,
+        path: Path,
+        journal: Journal | None,
+        events: Iterable[Event],
+        learner: Any,
+        given: Mapping[str, Any],
+    ) -> Study:
+        rest = iter(events)
+        first = next(rest, None)
+        if first is None:
+            raise StudyError(f"{path} is damaged: its events are gone")
+        with hostile(path, first):
+            record = first_content(path, first)
+            about = {k: v for k, v in record.items() if k != "versions"}
+            setup = Setup.recorded(about, learner, given.get("arms"))
+            study = cls(path, journal, setup)
+        check_same(about, given, setup)
+        study._begun, study._versions = first.time, dict(record.get("versions", {}))
+        study._trace.replay(rest)
+        return study
+
+    # Deciding.
+
+    def ask(
+        self, request_id: str | None = None, metadata: Mapping[str, Any] | None = None, **more: Any
+    ) -> Any:
+        """Return the next decision, once it is on the disk.
+
+        Asking again with the same ``request_id`` (a patient, an order) gives the same decision,
+        whatever has happened since. ``metadata``, or further keywords, are kept with it; for
+        policies ``state=`` is the state in which the episode begins.
+        """
+        with self._writing():
+            about = {**_check.json_table("metadata", metadata or {}), **more}
+            state: dict[str, Any] = {}
+            if isinstance(self._trace.player, PolicyPlayer):
+                if "state" not in about:
+                    raise ArgumentError("state", "must be given: where does the episode begin?")
+                support = self._trace.player._support
+                state["state"] = _check.initial_state("state", about.pop("state"), support)
+            about = _check.json_table("metadata", about)
+            if request_id is not None:
+                known = self._trace.requests.get(_check.key("request_id", request_id))
+                if known is not None:
+                    return self._trace.asked_before(known, state)
+            decision = self._trace.player.ask(**state)
+            content = shown(decision) | state | {"metadata": about}
+            event = self._add("ask", decision.id, request_id, content)
+            self._trace.note_ask(event, content, decision)
+            return decision
+
+    def tell(self, decision_id: int, *outcome: Any) -> None:
+        """Give the reward of a decision, or for policies the states and actions of its episode.
+
+        It is on the disk when this returns. Telling the same again changes nothing; something
+        else is a ConflictingRewardError.
+        """
+        with self._writing():
+            position = self._trace.position(decision_id)
+            if len(outcome) != 1 + isinstance(self._trace.player, PolicyPlayer):
+                wanted = "states and actions" if len(outcome) == 1 else "one reward"
+                raise ArgumentError("outcome", f"must be {wanted}, got {len(outcome)} values")
+            self._trace.player.tell(position + 1, *outcome)
+            if self._trace.records[position].status == "pending":
+                content = {"reward": self._trace.told(position)}
+                self._trace.note_tell(self._add("tell", position + 1, None, content), content)
+
+    def tell_missing(self, decision_id: int, reason: str) -> None:
+        """Say that an outcome will never come, and why; saying it again changes nothing."""
+        with self._writing():
+            position = self._trace.position(decision_id)
+            self._trace.player.tell_missing(position + 1, reason)
+            if self._trace.records[position].status == "pending":
+                content = {"reason": reason}
+                self._trace.note_tell(self._add("missing", position + 1, None, content), content)
+
+    # Looking.
+
+    @property
+    def learner(self) -> Any:
+        """What plays."""
+        return self._setup.learner
+
+    @property
+    def arms(self) -> tuple[int | str, ...]:
+        """The arms; none where decisions are vectors of a set or policies."""
+        return tuple(getattr(self._trace.player, "labels", ()))
+
+    @property
+    def active(self) -> Any:
+        """The arms still in play; for policies, how many they are."""
+        with self._reading():
+            return self._of_player("active")
+
+    def recommend(self) -> Any:
+        """Return what looks best so far among what is still in play."""
+        with self._reading():
+            return self._trace.player.recommend()
+
+    def intervals(self) -> dict[int | str, tuple[float, float]]:
+        """Return each arm's confidence interval, missing outcomes taken at their worst."""
+        with self._reading():
+            found: dict[int | str, tuple[float, float]] = self._of_player("intervals")()
+            return found
+
+    def certificate(self) -> Certificate:
+        """Return what is certain of every arm in play, from settled outcomes alone."""
+        with self._reading():
+            certificate: Certificate = self._trace.player.certificate()
+            return certificate
+
+    def pending(self, older_than: float | timedelta | None = None) -> History:
+        """Return the decisions whose outcome is awaited; only those asked for so long ago."""
+        with self._reading():
+            waiting = History(self._trace.records[id - 1] for id in self._trace.player.pending)
+        if older_than is None:
+            return waiting
+        since = datetime.now(UTC) - timedelta(seconds=_check.seconds("older_than", older_than))
+        return History(r for r in waiting if datetime.fromisoformat(r.asked) <= since)
+
+    def history(self) -> History:
+        """Return every decision and what became of it."""
+        with self._reading():
+            return History(self._trace.records)
+
+    def export(self, path: str | Path) -> None:
+        """Write the history as CSV, JSON lines (.jsonl) or Parquet, by the suffix of the path."""
+        self.history().export(path)
+
+    def counts(self) -> dict[Any, dict[str, int]]:
+        """Return for every arm how many decisions are settled, missing and awaited."""
+        found: dict[Any, dict[str, int]] = {a: _none() for a in self.arms}
+        for record in self.history():
+            arm = record.arm if isinstance(record.arm, int | str) else str(record.arm)
+            found.setdefault(arm, _none())[record.status] += 1
+        return found
+
+    @property
+    def begun(self) -> str:
+        """When the study was begun, UTC."""
+        return self._begun
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of what computes, when the study was begun."""
+        return dict(self._versions)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            journal, self._journal = self._journal, None
+            if journal is not None and os.getpid() == self._pid:
+                journal.close()
+
+    def __enter__(self) -> Study:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Study({str(self.path)!r}, {self.learner!r}, {len(self._trace.records)} decisions)"
+
+    # Inside.
+
+    def _of_player(self, name: str) -> Any:
+        if not hasattr(self._trace.player, name):
+            raise UliError(f"{name}: {type(self.learner).__name__} has none")
+        return getattr(self._trace.player, name)
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._lock:
+            if self._writable and self._journal is None:
+                raise StudyError(f"{self.path}: this study is closed")
+            if os.getpid() != self._pid:
+                raise StudyError(f"{self.path} was opened in another process: open it here")
+            if self._stale:
+                self._play_again()
+            yield
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Leave the player as the journal has it, whatever goes wrong."""
+        with self._reading():
+            if self._journal is None:
+                raise StudyWriteError(f"{self.path} was opened for reading")
+            try:
+                yield
+            except ArgumentError as problem:  # refused before anything was changed,
+                self._stale = problem.argument == "base"  # but by a base of the user's
+                raise
+            except BaseException:
+                self._stale = True
+                raise
+
+    def _add(
+        self, kind: str, decision: int, request: str | None, content: Mapping[str, Any]
+    ) -> Event:
+        assert self._journal is not None
+        return self._journal.add(kind, decision, request, content)
+
+    def _play_again(self) -> None:
+        assert self._journal is not None
+        trace, events = Trace(self.path, self._setup), self._journal.events()
+        next(events)
+        trace.replay(events)
+        self._trace, self._stale = trace, False
+
+
+def _none() -> dict[str, int]:
+    return {"reward": 0, "missing": 0, "pending": 0}
+
+
+def _file(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError("path", f"must be the path of a file, got {path!r}")
+    file = Path(path)
+    if "\0" in str(file):
+        raise ArgumentError("path", "must not hold a NUL character")
+    if file.is_dir():
+        raise ArgumentError("path", f"must be a file, {file} is a folder")
+    return file
