@@ -27,11 +27,11 @@ class Comparison:
     def __getitem__(self, name: str) -> Runs:
         return self.runs[name]
 
-    def table(self) -> Table:
+    def table(self, title: str | None = None) -> Table:
         """Return a summary table for the terminal, a line per learner."""
         from uli_fast.report.tables import runs_table
 
-        return runs_table(list(self.runs.values()), list(self.runs))
+        return runs_table(list(self.runs.values()), list(self.runs), title)
 
     def plot(self, path: str | os.PathLike[str] | None = None, what: str = "gap") -> Figure:
         """Draw each learner's gap still to come under F_ULI, or its "regret"."""

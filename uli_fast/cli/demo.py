@@ -91,11 +91,13 @@ def _settling(problem: ArmBandit, delta: float) -> int:
 
 def _verdict(result: Comparison) -> str:
     """Say in a sentence what the runs show, and nothing that they do not."""
-    from uli_fast.report.tables import reference
+    from uli_fast.report.bounds import reference, tested
 
     runs = list(result.runs.values())
     bound = reference(runs)
     assert bound is not None
+    if not tested(runs[0], bound):
+        return "F_ULI was above every gap up to the horizon: nothing was tested."
     kept = all(r.holds.all() for r in runs if r.guarantee is not None)
     settled = all(
         (r.last_mistake() < r.horizon / 10).all() for r in runs if r.guarantee is not None

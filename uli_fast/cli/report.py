@@ -13,9 +13,13 @@ import click
 def report(folder: Path, out: Path | None) -> None:
     """Write the results in FOLDER as one HTML page that needs nothing else."""
     from uli_fast.experiments import Results
+    from uli_fast.report.missing import incomplete
     from uli_fast.report.page import write_report
 
     results = Results.load(folder)
     page = out or folder / "report.html"
-    write_report(results.comparisons, page, results.title, results.provenance)
+    write_report(results.comparisons, page, results.title, results.provenance, results.missing)
+    said = incomplete({name: c.runs for name, c in results.comparisons.items()}, results.missing)
+    if said is not None:
+        click.echo(" ".join((f"{said.headline}.", *said.sentences)), err=True)
     click.echo(f"report: {page}")

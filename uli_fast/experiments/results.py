@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,8 @@ class Results:
     replications: int
     comparisons: Mapping[str, Comparison]  # by problem
     provenance: Mapping[str, Any]
+    # Replications that are not there yet, by problem and learner.
+    missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Results:
@@ -56,26 +58,30 @@ class Results:
             manifest = _manifest(source)
         M = manifest["replications"]
         found: dict[str, dict[str, Runs]] = {}
-        unfinished: dict[str, int] = {}
+        missing: dict[str, dict[str, int]] = {}
         for cell in manifest["cells"]:
             store = Store(source / "cells" / cell["id"])
             left = sum(count for _, count in store.missing(M))
             if left:
-                unfinished[f"{cell['learner']} on {cell['problem']}"] = left
+                missing.setdefault(cell["problem"], {})[cell["learner"]] = left
             if left < M:
                 found.setdefault(cell["problem"], {})[cell["learner"]] = store.load(M)
         if not found:
             raise RunsFileError(f"{source} holds no results yet")
         provenance = {key: manifest[key] for key in ("study", "versions")}
-        if unfinished:
-            provenance["replications still missing"] = unfinished
+        if missing:
+            provenance["replications still missing"] = {
+                f"{learner} on {problem}": left
+                for problem, each in missing.items()
+                for learner, left in each.items()
+            }
         comparisons = {problem: Comparison(runs) for problem, runs in found.items()}
-        return cls(manifest["title"], M, comparisons, provenance)
+        return cls(manifest["title"], M, comparisons, provenance, missing)
 
     @property
     def complete(self) -> bool:
         """Whether every replication of every cell is there."""
-        return "replications still missing" not in self.provenance
+        return not self.missing
 
     def digest(self) -> str:
         """Return the SHA-256 of all arrays: the same however the study was run."""

@@ -82,10 +82,23 @@ class Store:
     def load(self, replications: int | None = None) -> Runs:
         """Return all parts as one, in the order of replications, or the first of them."""
         parts = self.parts()
+        if replications is not None:  # parts beyond belong to a larger study
+            parts = [part for part in parts if part[0] < replications]
         if not parts:
             raise RunsFileError(f"{self.folder} holds no results yet")
-        joined = Runs.joined([Runs.load(path) for _, _, path in parts])
-        return joined if replications is None else joined.first(replications)
+        joined = Runs.joined([self._part(path) for _, _, path in parts])
+        if replications is None:
+            return joined
+        first, count, _ = parts[-1]
+        return joined.first(joined.replications - max(0, first + count - replications))
+
+    def _part(self, path: Path) -> Runs:
+        try:
+            return Runs.load(path)
+        except RunsFileError as problem:
+            raise RunsFileError(
+                f"{problem}; to have these replications run again, remove {path} and resume"
+            ) from None
 
 
 @contextlib.contextmanager

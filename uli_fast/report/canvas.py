@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.report.words import cut, number, power
+from uli_fast.report.words import cut, number, power, unit
 from uli_fast.runs import Runs
 
 # Points of a line.
@@ -20,18 +20,52 @@ _COLOURS = (
 )
 
 
+# Where there are more learners than colours, a dash pattern and a marker tell them apart: as
+# many dots between the dashes as the colours have come before.
+_DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (9.0, 1.5, 1.5, 1.5)),
+    (0, (9.0, 1.5, 1.5, 1.5, 1.5, 1.5)),
+)
+_BOUND_DASHES: tuple[Any, ...] = (
+    "--",
+    (0, (3.0, 1.5, 1.0, 1.5)),
+    (0, (3.0, 1.5, 1.0, 1.5, 1.0, 1.5)),
+)
+_MARKERS = ("o", "s", "^")
+
+
 class Line(NamedTuple):
     """The Runs of one learner as they are drawn."""
 
     name: str
     runs: Runs
     colour: str
+    cycle: int = 0  # how often its colour has come before
+
+    @property
+    def dash(self) -> Any:
+        """The pattern of its lines."""
+        return _DASHES[self.cycle]
+
+    @property
+    def bound_dash(self) -> Any:
+        """The pattern of its F."""
+        return _BOUND_DASHES[self.cycle]
+
+    @property
+    def marker(self) -> str:
+        """The shape of its dots."""
+        return _MARKERS[self.cycle]
 
 
 def lines_of(runs: Sequence[Runs], names: Sequence[str]) -> list[Line]:
-    """Return a line per Runs, each with its colour."""
-    colours = (_COLOURS[i % len(_COLOURS)] for i in range(len(runs)))
-    return [Line(*each) for each in zip(names, runs, colours, strict=True)]
+    """Return a line per Runs, each with its colour and, where they run out, its pattern."""
+    n = len(_COLOURS)
+    return [
+        Line(name, r, _COLOURS[i % n], i // n % len(_DASHES))
+        for i, (name, r) in enumerate(zip(names, runs, strict=True))
+    ]
 
 
 def widths(n: int) -> list[float]:
@@ -54,10 +88,10 @@ def band(axes: Any, x: I64, each: F64, colour: str) -> None:
 
 
 def over_rounds(axes: Any, runs: Sequence[Runs]) -> None:
-    """Give rounds a logarithmic axis."""
+    """Give rounds, or episodes, a logarithmic axis."""
     axes.set_xscale("log")
     axes.set_xlim(1, max(2, *(r.horizon for r in runs)))
-    axes.set_xlabel("round t")
+    axes.set_xlabel(f"{unit(runs[0])} t")
     log_ticks(axes.xaxis)
     axes.grid(True, which="major", alpha=0.3)
 
@@ -76,6 +110,6 @@ def log_ticks(axis: Any) -> None:
 
 def rows(axes: Any, names: Sequence[str]) -> None:
     """Give each row its name, the first at the top; names are text and never formulas."""
-    axes.set_yticks(range(len(names)), [cut(name, 24) for name in names], parse_math=False)
+    axes.set_yticks(range(len(names)), [cut(name, 20) for name in names], parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(True, axis="x", alpha=0.3)

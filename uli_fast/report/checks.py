@@ -10,9 +10,16 @@ import numpy as np
 from uli_fast import metrics
 from uli_fast._typing import F64
 from uli_fast.guarantees import Guarantee
+from uli_fast.report.bounds import (
+    binds_from,
+    has_all_gaps,
+    known,
+    positive_gaps,
+    reference,
+    tested,
+)
 from uli_fast.report.canvas import Line
-from uli_fast.report.tables import reference
-from uli_fast.report.words import listed
+from uli_fast.report.words import listed, number, unit
 from uli_fast.runs import Runs
 
 
@@ -22,34 +29,23 @@ class Check(NamedTuple):
     own: bool
     ratio: F64  # (M,) the largest gap / F over all rounds
     coverage: metrics.Coverage
+    tested: bool | None  # whether F excluded any gap up to the horizon, None where F is lost
 
 
 class Verdict(NamedTuple):
     """What held and what was broken: a status, a headline, and the sentences behind it."""
 
-    status: str  # "kept", "allowed", "broken" or "none"
+    status: str  # "kept", "allowed", "broken", "untested" or "none"
     headline: str
     sentences: tuple[str, ...]
 
 
 _HEADLINES = {
-    "kept": "The guarantee held at every round of every run",
+    "kept": "The guarantee held at every {round} of every run",
     "allowed": "Some runs went beyond F, as few as delta can explain",
     "broken": "F was broken more often than delta allows",
     "none": "There is no guarantee to check",
 }
-
-
-def known(r: Runs) -> bool:
-    """Return whether the gaps of what was played are known."""
-    return r.gaps is not None or r.block_gaps is not None
-
-
-def positive_gaps(r: Runs) -> F64:
-    """Return the gaps of the worse decisions."""
-    gaps = r._known_gaps()
-    worse: F64 = gaps[gaps > 0.0]
-    return worse
 
 
 def tightest(runs: Iterable[Runs]) -> Guarantee | None:
@@ -61,46 +57,66 @@ def check(r: Runs, against: Guarantee | None) -> Check | None:
     """Hold Runs against their own F, or else another one; None where neither can be."""
     if not known(r):
         return None
-    ratio, delta, own = r.worst_ratio, r.delta, True
+    ratio, delta, own, bound = r.worst_ratio, r.delta, True, r.guarantee
     if np.isnan(ratio).any():
         if against is None:
             return None
-        ratio, delta, own = r.worst_ratio_against(against), against.delta, False
-    return Check(own, ratio, metrics.coverage(ratio <= 1.0, delta))
+        ratio, delta, own, bound = r.worst_ratio_against(against), against.delta, False, against
+    failed = bool((ratio > 1.0).any())
+    return Check(
+        own, ratio, metrics.coverage(ratio <= 1.0, delta), True if failed else tested(r, bound)
+    )
 
 
 def verdict(lines: Sequence[Line]) -> Verdict:
     """Say what the runs show, and nothing that they do not."""
     against = tightest(line.runs for line in lines)
-    found = [(line.name, check(line.runs, against)) for line in lines]
-    own = [(name, c.coverage) for name, c in found if c is not None and c.own]
-    others = [(name, c.coverage) for name, c in found if c is not None and not c.own]
-    sentences = [*_of_own(own), *_of_others(others, _owner(lines, against))]
+    found = [(line, check(line.runs, against)) for line in lines]
+    checked = [(line, c) for line, c in found if c is not None]
+    own = [(line.name, c.coverage) for line, c in checked if c.own and c.tested]
+    others = [(line.name, c.coverage) for line, c in checked if not c.own and c.tested]
+    idle = [(line, c) for line, c in checked if c.own and not c.tested]
+    word = unit(lines[0].runs)
+    sentences = [*_of_own(own, word), *_of_others(others, _owner(lines, against)), *_of_idle(idle)]
+    if not own and not idle:
+        sentences.insert(0, "No learner here has a guarantee that could be checked.")
     blind = [line.name for line in lines if not known(line.runs)]
     if blind:
         sentences.append(f"{listed(blind)}: the true means are unknown, so no gap can be checked.")
-    status = _status([coverage for _, coverage in own])
-    return Verdict(status, _HEADLINES[status], tuple(sentences))
+    status = _status([coverage for _, coverage in own], bool(idle))
+    headline = _headline(status, [line.runs for line, _ in idle]).format(round=word)
+    return Verdict(status, headline, tuple(sentences))
 
 
-def _status(own: Sequence[metrics.Coverage]) -> str:
+def _status(own: Sequence[metrics.Coverage], idle: bool) -> str:
     if not own:
-        return "none"
+        return "untested" if idle else "none"
     if any(c.low > c.delta for c in own):
         return "broken"
     return "allowed" if any(c.failures for c in own) else "kept"
 
 
-def _of_own(own: Sequence[tuple[str, metrics.Coverage]]) -> list[str]:
-    if not own:
-        return ["No learner here has a guarantee that could be checked."]
+def _headline(status: str, idle: Sequence[Runs]) -> str:
+    if status == "untested":
+        if not any(positive_gaps(r).size for r in idle):
+            return "No choice here has a gap: nothing was tested"
+        if any(tested(r, r.guarantee) is None for r in idle):
+            return "It is not known whether F excluded any gap: nothing can be said"
+        which = "possible" if all(has_all_gaps(r) for r in idle) else "known"
+        return f"F was above every {which} gap up to the horizon: nothing was tested"
+    if status == "kept" and idle:
+        return "The guarantee held at every {round} of every run, where it was tested"
+    return _HEADLINES[status]
+
+
+def _of_own(own: Sequence[tuple[str, metrics.Coverage]], word: str) -> list[str]:
     kept = [(name, c.runs) for name, c in own if c.failures == 0]
     sentences = []
     if kept:
         total = sum(runs for _, runs in kept)
         runs = "the only run" if total == 1 else f"all {total} runs"
         names = listed([name for name, _ in kept])
-        sentences.append(f"{names} stayed within F at every round of {runs}.")
+        sentences.append(f"{names} stayed within F at every {word} of {runs}.")
     for name, c in own:
         if c.failures:
             which = "more than" if c.low > c.delta else "compatible with"
@@ -121,6 +137,29 @@ def _of_others(others: Sequence[tuple[str, metrics.Coverage]], owner: str) -> li
     ]
 
 
+def _of_idle(idle: Sequence[tuple[Line, Check]]) -> list[str]:
+    """Say whose F excluded nothing, and when it would."""
+    sentences = []
+    lost = [line.name for line, c in idle if c.tested is None]
+    if lost:
+        sentences.append(
+            f"{listed(lost)}: the F of its user is not kept with the runs, so it is not known "
+            "whether it excluded any gap."
+        )
+    slow = [line for line, c in idle if c.tested is False and positive_gaps(line.runs).size]
+    if slow:
+        sentences.append(f"Not tested: {listed([_start(line) for line in slow])}.")
+    return sentences
+
+
+def _start(line: Line) -> str:
+    r = line.runs
+    assert r.guarantee is not None
+    first = binds_from(r.guarantee, float(positive_gaps(r).max()))
+    when = "never, as far as is known" if first is None else f"from {unit(r)} {number(first)} on"
+    return f"{line.name} (F excludes the largest gap {when})"
+
+
 def _owner(lines: Sequence[Line], against: Guarantee | None) -> str:
     """Return whose bound the tightest one is."""
     return next((line.name for line in lines if line.runs.guarantee is against), "")
@@ -133,7 +172,7 @@ def notes(lines: Sequence[Line]) -> list[str]:
     if against is not None and any(known(x.runs) and not _has_own(x.runs) for x in lines):
         owner = _owner(lines, against)
         found.append(f"* no F of its own: held against the tightest one here, that of {owner}.")
-    for name, r, _ in lines:
+    for name, r in ((line.name, line.runs) for line in lines):
         if not known(r):
             found.append(f"{name}: the true means are unknown, so its gaps are.")
         elif not _has_own(r) and not r.baseline:
@@ -155,7 +194,8 @@ def _has_own(r: Runs) -> bool:
 
 def caveats(runs: Sequence[Runs]) -> list[str]:
     """Return what no report of this kind shows."""
-    deltas = sorted({r.delta for r in runs if _has_own(r)})
+    checked = [r for r in runs if _has_own(r)]
+    deltas = sorted({r.delta for r in checked})
     allowed = ", ".join(f"{delta:g}" for delta in deltas)
     said = [f"With probability up to delta = {allowed} a run may go beyond F."] if deltas else []
     return [
@@ -165,6 +205,17 @@ def caveats(runs: Sequence[Runs]) -> list[str]:
         "rounds, not of decisions whose outcome is still awaited.",
         "F holds with high probability. It says nothing of the expected regret, to which the "
         "runs beyond F may add anything.",
-        "An interval over few runs is wide: no failure in 20 runs is compatible with a "
-        "probability of 0.17.",
+        *_few(min((r.replications for r in checked), default=0)),
+    ]
+
+
+def _few(runs: int) -> list[str]:
+    """Say what so many runs leave open."""
+    if runs == 0:
+        return []
+    open_to = metrics.coverage(np.ones(runs, np.bool_), 0.0).high
+    number_of = "1 run" if runs == 1 else f"{runs} runs"
+    return [
+        f"An interval over few runs is wide: no failure in {number_of} is compatible with a "
+        f"probability of {open_to:.2g}."
     ]

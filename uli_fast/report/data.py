@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from uli_fast.report.bounds import known
 from uli_fast.report.canvas import thinned
-from uli_fast.report.checks import check, known, tightest
+from uli_fast.report.checks import check, tightest
+from uli_fast.report.words import unit
 from uli_fast.runs import Runs
 
 # Rows of a file, so that a page stays small; runs.save keeps everything.
@@ -29,8 +31,9 @@ class Data(NamedTuple):
 
 def tables_of(runs: Mapping[str, Runs]) -> list[Data]:
     """Return the files of one problem: by round, by run and, where they have names, by arm."""
+    about = f"regret and gap at the recorded {unit(next(iter(runs.values())))}s"
     found = [
-        _data("rounds", "regret and gap at the recorded rounds", _ROUNDS, _each(_rounds, runs)),
+        _data("rounds", about, _ROUNDS, _each(_rounds, runs)),
         _data("runs", "every run in a line", _RUNS, _runs(runs)),
         _data("arms", "every arm in a line", _ARMS, _each(_arms, runs)),
     ]

@@ -11,6 +11,7 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import F64, I64
 from uli_fast.errors import MissingExtraError
+from uli_fast.report.bounds import positive_gaps, reference
 from uli_fast.report.canvas import (
     POINTS,
     Line,
@@ -21,9 +22,9 @@ from uli_fast.report.canvas import (
     thinned,
     widths,
 )
-from uli_fast.report.checks import positive_gaps
-from uli_fast.report.tables import reference, short_name
+from uli_fast.report.tables import short_name
 from uli_fast.report.turning import ahead_from, comparable, rival_among
+from uli_fast.report.words import unit
 from uli_fast.runs import Runs
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def draw_gaps(axes: Any, lines: Sequence[Line]) -> None:
     # From where no worse arm is left to where F says nothing yet.
     axes.set_ylim(floor, 10.0 * max(r._known_gaps().max(initial=floor) for r in runs))
     log_ticks(axes.yaxis)
-    axes.set_ylabel("largest gap at or after round t")
+    axes.set_ylabel(f"largest gap at or after {unit(runs[0])} t")
 
 
 def draw_regret(axes: Any, lines: Sequence[Line]) -> None:
@@ -88,7 +89,8 @@ def draw_regret(axes: Any, lines: Sequence[Line]) -> None:
     for line in lines:
         at = thinned(line.runs.rounds)
         rounds, regret = line.runs.rounds[at], line.runs.regret[:, at]
-        axes.plot(rounds, np.median(regret, axis=0), color=line.colour, label=line.name)
+        middle = np.median(regret, axis=0)
+        axes.plot(rounds, middle, color=line.colour, ls=line.dash, label=line.name)
         band(axes, rounds, regret, line.colour)
     runs = [line.runs for line in lines]
     rival = rival_among(runs)
@@ -100,7 +102,7 @@ def draw_regret(axes: Any, lines: Sequence[Line]) -> None:
     over_rounds(axes, runs)
     axes.set_yscale("log")
     log_ticks(axes.yaxis)
-    axes.set_ylabel("regret up to round t")
+    axes.set_ylabel(f"regret up to {unit(runs[0])} t")
 
 
 _DRAWINGS: Mapping[str, Callable[[Any, Sequence[Line]], None]] = {
@@ -123,15 +125,17 @@ def _draw_gap(axes: Any, line: Line, width: float, floor: float) -> None:
     ahead = _ahead(r, rounds)
     shown: F64 = np.where(ahead > 0.0, ahead, floor)
     middle = np.median(shown, axis=0)
-    axes.step(rounds, middle, where="pre", color=colour, lw=width, label=line.name)
-    axes.step(rounds, shown.max(axis=0), where="pre", color=colour, lw=0.8)
+    axes.step(rounds, middle, where="pre", color=colour, lw=width, ls=line.dash, label=line.name)
+    axes.step(rounds, shown.max(axis=0), where="pre", color=colour, lw=0.8, ls=line.dash)
     last, _ = r._decisions()
     each = np.broadcast_to(r._known_gaps(), last.shape)
     bad = (each > 0.0) & (last > 0)
-    axes.plot(*_distinct(last[bad], each[bad]), ".", color=colour, ms=4, alpha=0.4)
+    dots = _distinct(last[bad], each[bad])
+    axes.plot(*dots, marker=line.marker, ls="", color=colour, ms=2.5, mew=0, alpha=0.4)
     if r.guarantee is not None:
         bound = r.guarantee.bound(rounds)
-        axes.plot(rounds, bound, "--", color=colour, lw=1.2, label=f"F of {line.name}")
+        name = f"F of {line.name}"
+        axes.plot(rounds, bound, ls=line.bound_dash, color=colour, lw=1.2, label=name)
 
 
 def _ahead(r: Runs, rounds: I64) -> F64:

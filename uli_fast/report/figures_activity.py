@@ -44,7 +44,6 @@ def draw_policies(axes: Any, lines: Sequence[Line]) -> None:
         _steps(axes, line, rounds, policies_left(line.runs, rounds), width)
     over_rounds(axes, [line.runs for line in lines])
     _counts(axes, max(line.runs.phase_facts[:, :, 0].max() for line in lines))  # type: ignore[index]
-    axes.set_xlabel("episode t")
     axes.set_ylabel("policies left")
 
 
@@ -67,9 +66,10 @@ def draw_oracle(axes: Any, lines: Sequence[Line]) -> None:
         work = line.runs.phase_work
         played = work.sum(axis=2) > 0.0
         phases = np.flatnonzero(played.any(axis=0)) + 1
-        for kind, style in ((0, "o-"), (1, "s--")):
+        for kind, marker, style in ((0, "o", line.dash), (1, "s", line.bound_dash)):
             each = np.where(played, work[:, :, kind], np.nan)[:, phases - 1]
-            axes.plot(phases, np.nanmedian(each, axis=0), style, color=line.colour, ms=4, lw=1.2)
+            middle = np.nanmedian(each, axis=0)
+            axes.plot(phases, middle, marker, ls=style, color=line.colour, ms=4, lw=1.2)
             low, high = np.nanmin(each, axis=0), np.nanmax(each, axis=0)
             axes.fill_between(phases, low, high, color=line.colour, alpha=0.18, lw=0)
     axes.set_ylim(bottom=0)
@@ -86,8 +86,9 @@ def draw_plays(axes: Any, lines: Sequence[Line]) -> None:
     for i, line in enumerate(lines):
         y = np.arange(shown.size) + 0.7 * ((i + 0.5) / len(lines) - 0.5)
         plays = np.maximum(_plays(line.runs)[:, shown], 0.5)  # never: at the edge
-        axes.hlines(y, plays.min(axis=0), plays.max(axis=0), color=line.colour, lw=2, alpha=0.45)
-        axes.plot(np.median(plays, axis=0), y, "o", color=line.colour, ms=4.5)
+        low, high = plays.min(axis=0), plays.max(axis=0)
+        axes.hlines(y, low, high, color=line.colour, ls=line.dash, lw=2, alpha=0.45)
+        axes.plot(np.median(plays, axis=0), y, line.marker, color=line.colour, ms=4.5)
     rows(axes, [label(lines[0].runs.names[a]) for a in shown])
     for row in range(1, shown.size):
         axes.axhline(row - 0.5, color="black", lw=0.4, alpha=0.2)
@@ -132,5 +133,6 @@ def _counts(axes: Any, most: float) -> None:
 
 
 def _steps(axes: Any, line: Line, rounds: I64, each: F64, width: float) -> None:
-    axes.plot(rounds, np.median(each, axis=0), color=line.colour, lw=width, label=line.name)
+    middle = np.median(each, axis=0)
+    axes.plot(rounds, middle, color=line.colour, lw=width, ls=line.dash, label=line.name)
     band(axes, rounds, each, line.colour)

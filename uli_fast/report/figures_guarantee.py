@@ -9,28 +9,33 @@ import numpy as np
 
 from uli_fast._typing import F64
 from uli_fast.errors import NoGuaranteeError
+from uli_fast.guarantees import Guarantee
+from uli_fast.report.bounds import positive_gaps
 from uli_fast.report.canvas import Line, log_ticks, rows
-from uli_fast.report.checks import check, positive_gaps, tightest
+from uli_fast.report.checks import check, tightest
+from uli_fast.report.words import unit
 from uli_fast.runs import Runs
 
 
-def draw_failures(axes: Any, lines: Sequence[Line]) -> None:
+def draw_failures(axes: Any, lines: Sequence[Line], against: Guarantee | None = None) -> None:
     """Draw how often F was broken, with the 95 % interval, against delta.
 
-    A learner without F is held against the tightest one: its dot is hollow.
+    A learner without F is held against the tightest one of the problem: its dot is hollow.
     """
-    against = tightest(line.runs for line in lines)
+    against = against or tightest(line.runs for line in lines)
     for y, line in enumerate(lines):
         checked = check(line.runs, against)
         assert checked is not None
         found = checked.coverage
-        axes.plot([found.low, found.high], [y, y], color=line.colour, lw=3.0, alpha=0.45)
-        face = line.colour if checked.own else "white"
-        axes.plot(found.rate, y, "o", color=line.colour, mfc=face, ms=7, clip_on=False, zorder=3)
+        colour, face = line.colour, line.colour if checked.own else "white"
+        axes.plot([found.low, found.high], [y, y], color=colour, lw=3.0, alpha=0.45)
+        shape = {"marker": line.marker, "color": colour, "mfc": face, "ms": 7}
+        axes.plot(found.rate, y, **shape, clip_on=False, zorder=3)
         axes.plot([found.delta] * 2, [y - 0.38, y + 0.38], "--", color="black", lw=1.2)
     rows(axes, [line.name for line in lines])
     axes.set_xlim(-0.01, 1.01)
-    axes.set_xlabel("probability of going beyond F (dashed: delta)")
+    # Below the whole figure: long names leave little room below the axes.
+    axes.figure.supxlabel("probability of going beyond F (dashed: delta)", fontsize=9)
 
 
 def draw_mistakes(axes: Any, lines: Sequence[Line]) -> None:
@@ -42,13 +47,14 @@ def draw_mistakes(axes: Any, lines: Sequence[Line]) -> None:
     for line in lines:
         counts = np.stack([line.runs.mistakes(eps) for eps in precisions], axis=1)
         middle, most = np.median(counts, axis=0), counts.max(axis=0)
-        axes.plot(precisions, _or_nan(middle), color=line.colour, label=line.name)
-        axes.plot(precisions, _or_nan(most), color=line.colour, lw=0.8)
-        axes.plot(spaced, _or_nan(_allowed(line.runs, spaced)), "--", color=line.colour, lw=1.2)
+        style, allowed = {"color": line.colour, "ls": line.dash}, _allowed(line.runs, spaced)
+        axes.plot(precisions, _or_nan(middle), **style, label=line.name)
+        axes.plot(precisions, _or_nan(most), **style, lw=0.8)
+        axes.plot(spaced, _or_nan(allowed), color=line.colour, ls=line.bound_dash, lw=1.2)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("eps")
-    axes.set_ylabel("rounds with a gap above eps")
+    axes.set_ylabel(f"{unit(lines[0].runs)}s with a gap above eps")
     log_ticks(axes.xaxis)
     log_ticks(axes.yaxis)
     axes.grid(True, which="major", alpha=0.3)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,9 +15,10 @@ from uli_fast.errors import MissingExtraError, ReportError
 from uli_fast.report.canvas import Line, lines_of
 from uli_fast.report.checks import Verdict, caveats, notes, verdict
 from uli_fast.report.data import Data, tables_of
+from uli_fast.report.missing import incomplete, with_missing
 from uli_fast.report.pictures import Picture, pictures_of
 from uli_fast.report.summaries import Table, details_of, summary_of
-from uli_fast.report.words import clean, label, number
+from uli_fast.report.words import clean, label, number, unit
 from uli_fast.runs import Runs, write_text
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ def write_report(
     path: str | os.PathLike[str],
     title: str,
     provenance: Mapping[str, Any],
+    missing: Mapping[str, Mapping[str, int]] | None = None,
 ) -> None:
     """Write one self-contained HTML page, whole or not at all.
 
@@ -42,13 +45,18 @@ def write_report(
     provenance
         Where the runs come from: names and plain values (text, numbers, lists or
         mappings of them), shown as they are.
+    missing
+        How many runs are still to come, by problem and learner; the page says so.
     """
     _check.sections("sections", sections)
+    heading = _check.text("title", title)
+    files, left = _file_names(sections), missing or {}
     page = render(
         "page.html",
-        title=label(title),
+        title=label(heading),
+        missing=incomplete({name: c.runs for name, c in sections.items()}, left),
         sections=[
-            _section(i, name, section.runs)
+            _section(i, name, section.runs, files[name], left.get(name, {}))
             for i, (name, section) in enumerate(sections.items(), start=1)
         ],
         provenance=provenance,
@@ -63,7 +71,9 @@ def write_page(page: str, path: str | os.PathLike[str]) -> None:
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         write_text(target, page)
-    except (OSError, ValueError, TypeError) as problem:
+    except OSError as problem:
+        raise ReportError(f"{path} cannot be written: {problem.strerror or problem}") from problem
+    except (ValueError, TypeError) as problem:
         raise ReportError(f"{path!r} cannot be written: {problem}") from problem
 
 
@@ -109,7 +119,9 @@ class Section:
     downloads: list[Download]
 
 
-def _section(i: int, name: str, runs: Mapping[str, Runs]) -> Section:
+def _section(
+    i: int, name: str, runs: Mapping[str, Runs], file: str, missing: Mapping[str, int]
+) -> Section:
     lines = lines_of(list(runs.values()), [label(key) for key in runs])
     return Section(
         number=i,
@@ -117,25 +129,35 @@ def _section(i: int, name: str, runs: Mapping[str, Runs]) -> Section:
         problem=lines[0].runs.problem,
         size=_size(lines),
         lines=lines,
-        verdict=verdict(lines),
+        verdict=with_missing(verdict(lines), runs, missing),
         summary=summary_of(lines),
         notes=notes(lines),
         pictures=pictures_of(lines, f"{i}"),
         tables=details_of(lines),
-        downloads=[_download(i, data) for data in tables_of(runs)],
+        downloads=[_download(file, data) for data in tables_of(runs)],
     )
 
 
 def _size(lines: Sequence[Line]) -> str:
     """Say how long and how often the learners played."""
-    unit = "rounds" if lines[0].runs.visits is None else "episodes"
     rounds, runs = (
         " to ".join(number(x) for x in sorted({min(values), max(values)}))
         for values in zip(*((x.runs.horizon, x.runs.replications) for x in lines), strict=True)
     )
-    return f"{rounds} {unit}, {runs} {'run' if runs == '1' else 'runs'} of each learner"
+    many = "run" if runs == "1" else "runs"
+    return f"{rounds} {unit(lines[0].runs)}s, {runs} {many} of each learner"
 
 
-def _download(i: int, data: Data) -> Download:
+def _file_names(names: Iterable[str]) -> dict[str, str]:
+    """Return the beginning of the names of each problem's files: its own, as far as is safe."""
+    found: dict[str, str] = {}
+    for i, name in enumerate(names, start=1):
+        words = re.sub(r"[^A-Za-z0-9_.=]+", "-", name).strip("-.")[:60] or f"problem-{i}"
+        taken = words.lower() in {x.lower() for x in found.values()}
+        found[name] = f"{words}-{i}" if taken else words
+    return found
+
+
+def _download(file: str, data: Data) -> Download:
     text = base64.b64encode(clean(data.text).encode()).decode()
-    return Download(f"problem-{i}-{data.name}.csv", data, f"data:text/csv;base64,{text}")
+    return Download(f"{file}-{data.name}.csv", data, f"data:text/csv;base64,{text}")

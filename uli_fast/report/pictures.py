@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from uli_fast.report.bounds import known, positive_gaps
 from uli_fast.report.canvas import Line
-from uli_fast.report.checks import check, known, positive_gaps, tightest
+from uli_fast.report.checks import Check, check, tightest
 from uli_fast.report.figures import draw_gaps, draw_regret
 from uli_fast.report.figures_activity import (
     MOST_ARMS,
@@ -17,7 +19,7 @@ from uli_fast.report.figures_activity import (
 )
 from uli_fast.report.figures_guarantee import draw_failures, draw_mistakes
 from uli_fast.report.svg import inline_svg
-from uli_fast.report.words import listed
+from uli_fast.report.words import listed, unit
 from uli_fast.runs import Runs
 
 _WIDTH = 5.2  # inches
@@ -80,7 +82,7 @@ _DRAWINGS = (
     Drawing(
         "gap",
         "The gap and its envelope",
-        "The largest gap played at round t or later: median over runs (thick) and the largest "
+        "The largest gap played at {round} t or later: median over runs (thick) and the largest "
         "(thin). Dashed: F, below which the guarantee keeps it. Dots: the last play of each worse "
         "choice; those above F are relapses. Lines on the ground: no worse choice any more.",
         known,
@@ -89,7 +91,7 @@ _DRAWINGS = (
     Drawing(
         "failures",
         "Failures",
-        "Share of the runs that went beyond F at some round, with the 95 % interval of its "
+        "Share of the runs that went beyond F at some {round}, with the 95 % interval of its "
         "probability (Clopper and Pearson), against delta. Hollow: no F of its own, held against "
         "the tightest one here.",
         known,
@@ -99,7 +101,7 @@ _DRAWINGS = (
     Drawing(
         "regret",
         "Regret",
-        "Sum of the gaps played up to round t: median over runs, in a band from the least to the "
+        "Sum of the gaps played up to {round} t: median over runs, in a band from the least to the "
         "most. Dotted: from there on the mean is no larger than that of the optimistic rival.",
         _has_regret,
         draw_regret,
@@ -107,8 +109,8 @@ _DRAWINGS = (
     Drawing(
         "mistakes",
         "Mistakes",
-        "Rounds with a gap above eps, up to the horizon: median over runs (thick) and the most "
-        "(thin). Dashed: after so many rounds F rules them out (uniform PAC).",
+        "{Round}s with a gap above eps, up to the horizon: median over runs (thick) and the most "
+        "(thin). Dashed: after so many {round}s F rules them out (uniform PAC).",
         _has_mistakes,
         draw_mistakes,
     ),
@@ -150,7 +152,7 @@ _DRAWINGS = (
 def pictures_of(lines: Sequence[Line], salt: str) -> list[Picture]:
     """Draw every figure that applies to one problem, each with the learners it applies to."""
     against = tightest([line.runs for line in lines])
-    checked = [line for line in lines if check(line.runs, against) is not None]
+    checked = [line for line in lines if _is_test(check(line.runs, against))]
     found = []
     for drawing in _DRAWINGS:
         pool = checked if drawing.draw is draw_failures else lines
@@ -159,6 +161,16 @@ def pictures_of(lines: Sequence[Line], salt: str) -> list[Picture]:
             continue
         size = (_WIDTH, 0.7 + drawing.height(shown))
         title = f"{drawing.title}: {listed([line.name for line in shown])}"
-        svg = inline_svg(drawing.draw, shown, size, title, f"{salt}-{drawing.key}")
-        found.append(Picture(drawing.key, drawing.title, drawing.caption, svg, shown))
+        draw = drawing.draw
+        if draw is draw_failures:
+            draw = partial(draw_failures, against=against)
+        svg = inline_svg(draw, shown, size, title, f"{salt}-{drawing.key}")
+        word = unit(shown[0].runs)
+        caption = drawing.caption.format(round=word, Round=word.capitalize())
+        found.append(Picture(drawing.key, drawing.title, caption, svg, shown))
     return found
+
+
+def _is_test(found: Check | None) -> bool:
+    """Return whether an interval of failures means anything: F could have been broken."""
+    return found is not None and found.tested is not False

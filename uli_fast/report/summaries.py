@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast.guarantees import Guarantee
+from uli_fast.report.bounds import binds_from, has_all_gaps, known, positive_gaps
 from uli_fast.report.canvas import Line
-from uli_fast.report.checks import check, known, tightest
+from uli_fast.report.checks import check, tightest
 from uli_fast.report.figures_activity import arms_shown
 from uli_fast.report.turning import ahead_from, comparable, rival_among
-from uli_fast.report.words import label, number
+from uli_fast.report.words import label, number, unit
 from uli_fast.runs import Runs
 
 
@@ -24,11 +25,11 @@ class Cell(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line of a table; a learner's has its colour."""
+    """A line of a table; a learner's has its colour and pattern."""
 
     name: str
     cells: list[Cell]
-    colour: str | None = None
+    line: Line | None = None
 
 
 class Table(NamedTuple):
@@ -42,25 +43,26 @@ class Table(NamedTuple):
 
 def summary_of(lines: Sequence[Line]) -> Table:
     """Return the numbers of the terminal's table."""
-    header = ["learner", "regret", "last bad round", "late gap", "beyond F", "gap / F"]
-    caption = (
-        "Regret up to the horizon and the last round with a gap above 0: medians over runs. "
-        "Late gap: the largest one played in the last nine tenths of the rounds. Beyond F: runs "
-        "with a gap above F at some round. Gap / F: the largest over all rounds and runs."
-    )
     runs = [line.runs for line in lines]
-    against, rival = tightest(runs), rival_among(runs)
+    against, rival, word = tightest(runs), rival_among(runs), unit(runs[0])
+    header = ["learner", "regret", f"last bad {word}", "late gap", "beyond F", "gap / F"]
+    caption = (
+        f"Regret up to the horizon and the last {word} with a gap above 0: medians over runs. "
+        f"Late gap: the largest one played in the last nine tenths of the {word}s. Beyond F: runs "
+        f"with a gap above F at some {word}; untested: F excluded no gap up to the horizon, so "
+        f"that no run could. Gap / F: the largest over all {word}s and runs."
+    )
     columns = [_summary_cells(r, against) for r in runs]
     if rival is not None and len(runs) > 1:
         header.append("ahead at")
         caption += (
-            f" Ahead at: from this recorded round on the mean regret is no larger than that of "
+            f" Ahead at: from this recorded {word} on the mean regret is no larger than that of "
             f"{lines[rival].name}, once all worse arms are eliminated in every run."
         )
         columns = [[*x, _turned(r, runs[rival])] for x, r in zip(columns, runs, strict=True)]
-    header.append("rounds/s")
+    header.append(f"{word}s/s")
     rows = [
-        Row(line.name, [*cells, _cell(line.runs.speed)], line.colour)
+        Row(line.name, [*cells, _cell(line.runs.speed)], line)
         for line, cells in zip(lines, columns, strict=True)
     ]
     return Table("Summary", caption, header, rows)
@@ -82,8 +84,9 @@ def _summary_cells(r: Runs, against: Guarantee | None) -> list[Cell]:
     if checked is not None:
         mark, found = "" if checked.own else "*", checked.coverage
         worst = float(checked.ratio.max())
+        idle = ", untested" if checked.tested is False else ""
         own = [
-            Cell(f"{found.failures} of {found.runs}{mark}", found.failures),
+            Cell(f"{found.failures}\u00a0of\u00a0{found.runs}{idle}{mark}", found.failures),
             Cell(f"{number(worst)}{mark}", worst),
         ]
     return [
@@ -95,9 +98,34 @@ def _summary_cells(r: Runs, against: Guarantee | None) -> list[Cell]:
 
 
 def details_of(lines: Sequence[Line]) -> list[Table]:
-    """Return the tables that apply: worse arms, eliminations, the last spanner."""
-    found = (_worse_arms(lines), _eliminations(lines), _spanner(lines))
+    """Return the tables that apply: when F binds, worse arms, eliminations, the last spanner."""
+    found = (_binding(lines), _worse_arms(lines), _eliminations(lines), _spanner(lines))
     return [table for table in found if table is not None]
+
+
+def _binding(lines: Sequence[Line]) -> Table | None:
+    """Return from which round on F excludes the largest gap, and every gap."""
+    shown = [x for x in lines if known(x.runs) and x.runs.guarantee and positive_gaps(x.runs).size]
+    if not shown:
+        return None
+    rows = []
+    for line in shown:
+        worse, cells = positive_gaps(line.runs), []
+        assert line.runs.guarantee is not None
+        for gap in (float(worse.max()), float(worse.min())):
+            first = binds_from(line.runs.guarantee, gap)
+            cells += [_cell(gap), Cell("?") if first is None else _cell(first)]
+        rows.append(Row(line.name, cells, line))
+    word = unit(lines[0].runs)
+    everything = all(has_all_gaps(x.runs) for x in shown)
+    return Table(
+        f"F binds from {word}",
+        f"From which {word} on F excludes the largest gap and the smallest one above 0: before "
+        "the first, no learner can go beyond F; from the second on, it allows the best only."
+        + ("" if everything else " Gaps are those of what was played."),
+        ["learner", "largest gap", "excluded from", "smallest gap", "excluded from"],
+        rows,
+    )
 
 
 def _worse_arms(lines: Sequence[Line]) -> Table | None:
@@ -111,7 +139,7 @@ def _worse_arms(lines: Sequence[Line]) -> Table | None:
         share = float(np.median(plays)) / line.runs.horizon
         cells = [_cell(np.median(plays)), _cell(plays.min()), _cell(plays.max())]
         cells.append(Cell(f"{100.0 * share:.3g} %", share))
-        rows.append(Row(line.name, cells, line.colour))
+        rows.append(Row(line.name, cells, line))
     return Table(
         "Plays of worse arms",
         "Rounds up to the horizon in which an arm with a gap was played. In a trial these are the "

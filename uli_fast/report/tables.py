@@ -9,18 +9,20 @@ import numpy as np
 
 from uli_fast.errors import MissingExtraError
 from uli_fast.guarantees import Guarantee
+from uli_fast.report.bounds import binds_from, known, positive_gaps
+from uli_fast.report.checks import check, tightest
 from uli_fast.report.turning import ahead_from, comparable, rival_among
+from uli_fast.report.words import cut, label, unit
 from uli_fast.runs import Runs
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-
-def reference(runs: Sequence[Runs]) -> Guarantee | None:
-    """Return the tightest proved bound at the horizon, to hold learners without F against."""
-    proved = [r.guarantee for r in runs if r.guarantee is not None and r.guarantee.proved]
-    return min(proved, key=lambda g: float(g.bound(runs[0].horizon)), default=None)
+# Characters of a name, so that the numbers beside it are shown whole in 80 columns.
+LONGEST_NAME, WIDTH = 24, 80
+# Learners whose F is spoken of one by one below the table.
+MOST_STARTS = 6
 
 
 def short_name(runs: Runs) -> str:
@@ -28,41 +30,54 @@ def short_name(runs: Runs) -> str:
     return runs.learner.split("(")[0]
 
 
-def runs_table(runs: Sequence[Runs], names: Sequence[str] | None = None) -> Table:
-    """Return one line per Runs."""
+def runs_table(
+    runs: Sequence[Runs], names: Sequence[str] | None = None, title: str | None = None
+) -> Table:
+    """Return one line per Runs, under the problem's name; 80 columns are enough."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    first = runs[0]
-    against, rival = reference(runs), rival_among(runs)
-    named = list(names or [short_name(x) for x in runs])
-    title = Text(f"{first.problem}\n{first.horizon:.6g} rounds, {first.replications} replications")
+    first, rival, against = runs[0], rival_among(runs), tightest(runs)
+    headers = ["regret", "last bad", "late gap", "beyond F", "ahead", f"{unit(first)}s/s"]
+    if rival is None or len(runs) < 2:
+        headers.remove("ahead")
+    rows = []
+    for r in runs:
+        turned = [_turned(r, runs[rival])] if rival is not None and "ahead" in headers else []
+        rows.append([*_cells(r, against), *turned, f"{r.speed:.2g}"])
+    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+    most = max(8, min(LONGEST_NAME, WIDTH - sum(widths) - 2 * len(widths)))
+    named = [cut(label(name), most) for name in names or [short_name(x) for x in runs]]
+    heading = first.problem if title is None else f"{label(title)}: {first.problem}"
+    size = f"{first.horizon:.6g} {unit(first)}s, {first.replications} replications"
     table = Table(
-        title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+        title=Text(f"{heading}\n{size}"),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
     )
     table.add_column("learner", no_wrap=True)
-    for header in ("regret", "last bad", "late gap", "beyond F"):
+    for header in headers:
         table.add_column(header, justify="right", no_wrap=True)
-    if rival is not None and len(runs) > 1:
-        table.add_column("ahead", justify="right", no_wrap=True)
-    table.add_column("rounds/s", justify="right", no_wrap=True)
-    for name, r in zip(named, runs, strict=True):
-        turned = [] if rival is None or len(runs) < 2 else [_turned(r, runs[rival])]
-        table.add_row(Text(name), *_cells(r, against), *turned, f"{r.speed:.2g}")
-    table.caption = Text(_caption(runs, against, None if rival is None else named[rival]))
+    for name, cells in zip(named, rows, strict=True):
+        table.add_row(Text(name), *cells)
+    table.caption = Text("\n".join(_caption(runs, named, rival)))
     table.caption_justify = "left"
     return table
 
 
 def _cells(r: Runs, against: Guarantee | None) -> list[str]:
-    if r.gaps is None and r.block_gaps is None:
+    if not known(r):
         return ["?"] * 4
     late = r.gap_from(np.array([r.horizon // 10 + 1])).max()
-    ratio, mark = r.worst_ratio, ""
-    if np.isnan(ratio).any() and against is not None:
-        ratio, mark = r.worst_ratio_against(against), "*"
-    failures = "no F" if np.isnan(ratio).any() else f"{(ratio > 1).sum()}/{ratio.size}{mark}"
+    checked, failures = check(r, against), "no F"
+    if checked is not None:
+        count = f"{checked.coverage.failures}/{checked.coverage.runs}"
+        failures = "untested" if checked.tested is False else count
+        failures += "" if checked.own else "*"
     return [
         _short(float(np.median(r.final_regret()))),
         _short(float(np.median(r.last_mistake()))),
@@ -82,16 +97,23 @@ def _short(x: float) -> str:
     return f"{x:.0f}" if x < 99_999 else f"{x:.1e}"
 
 
-def _caption(runs: Sequence[Runs], against: Guarantee | None, rival: str | None) -> str:
+def _caption(runs: Sequence[Runs], named: Sequence[str], rival: int | None) -> list[str]:
+    against, word = tightest(runs), unit(runs[0])
     lines = [
-        "regret at the horizon and last round with a gap above 0: medians over runs",
-        "late gap: the largest played in the last nine tenths of the rounds",
-        "beyond F: runs with a gap above F at some round",
+        f"regret at the horizon and last {word} with a gap above 0: medians over runs",
+        f"late gap: the largest played in the last nine tenths of the {word}s",
+        f"beyond F: runs with a gap above F at some {word}",
     ]
+    found = [check(r, against) if known(r) else None for r in runs]
+    if any(c is not None and c.tested is False for c in found):
+        lines.append("untested: F excluded no gap up to the horizon, so that no run could")
+    lines += _starts(runs, named)
     if rival is not None and len(runs) > 1:
-        lines.append(f"ahead: recorded round from which on mean regret is no larger than {rival}'s")
-    if against is not None and any(r.guarantee is None for r in runs):
-        lines.append(f"* no F of its own; held against F of {against.formula}")
+        whose = f"no larger than {named[rival]}'s"
+        lines.append(f"ahead: recorded {word} from which on mean regret is {whose}")
+    if any(c is not None and not c.own for c in found):
+        owner = next(name for name, r in zip(named, runs, strict=True) if r.guarantee is against)
+        lines.append(f"* no F of its own; held against that of {owner}, the tightest")
     deltas = sorted({r.guarantee.delta for r in runs if r.guarantee is not None})
     if deltas:
         allowed = ", ".join(f"{d:g}" for d in deltas)
@@ -99,7 +121,22 @@ def _caption(runs: Sequence[Runs], against: Guarantee | None, rival: str | None)
     tv = sum(r.tv_bound for r in runs)
     if tv > 0.0:
         lines.append(f"certified blocks: total variation from the exact law at most {tv:.1e}")
-    return "\n".join(lines)
+    return lines
+
+
+def _starts(runs: Sequence[Runs], named: Sequence[str]) -> list[str]:
+    """Say from which round on each F excludes the largest gap, and every gap."""
+    found = []
+    for name, r in zip(named, runs, strict=True):
+        if known(r) and r.guarantee is not None and positive_gaps(r).size:
+            gaps = positive_gaps(r)
+            first, every = (binds_from(r.guarantee, float(x)) for x in (gaps.max(), gaps.min()))
+            when = ["?" if t is None else _short(t) for t in (first, every)]
+            found.append(f"{name} {when[0]}, {when[1]}")
+    if len(found) > MOST_STARTS:
+        found[MOST_STARTS:] = [f"{len(found) - MOST_STARTS} others"]
+    head = f"F excludes the largest gap, every gap from {unit(runs[0])}: "
+    return [head + "; ".join(found)] if found else []
 
 
 def runs_frame(runs: Runs) -> pd.DataFrame:

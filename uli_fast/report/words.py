@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from uli_fast.runs import Runs
 
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 # What neither HTML nor SVG may hold, and what would turn the text around a name.
@@ -46,9 +50,16 @@ def number(x: float) -> str:
         return f"{x:,.0f}"
     digits, exponent = f"{x:.1e}".split("e")
     ten = power(10.0 ** int(exponent))
-    return ten if x == 10 ** int(exponent) else f"{digits} \u00d7 {ten}"
+    return ten if x == 10 ** int(exponent) else f"{digits}\u00a0\u00d7\u00a0{ten}"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return "a", "a and b", "a, b and c"."""
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return "a", "a and b", "a, b and c"; of long lists the first and how many others."""
+    if len(names) > most + 1:
+        names = [*names[:most], f"{len(names) - most} others"]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def unit(r: Runs) -> str:
+    """Return what the learner's rounds are called: an MDP has episodes."""
+    return "round" if r.visits is None else "episode"

@@ -1,0 +1,212 @@
+"""A verdict claims a test only where F could have been broken; incomplete studies say so."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import uli_fast as uli
+from tests.report.test_page import Page, made, page
+from uli_fast import experiments
+from uli_fast.cli import main
+from uli_fast.compare import Comparison
+from uli_fast.guarantees import Guarantee
+from uli_fast.metrics import coverage
+from uli_fast.report import bounds
+from uli_fast.report.canvas import lines_of
+from uli_fast.report.checks import caveats, verdict
+
+F = Guarantee("SE-MAB", 0.05, {"K": 2, "R": 0.5, "largest_gap": 1.0})
+
+
+def judged(**learners):
+    return verdict(lines_of(list(learners.values()), list(learners)))
+
+
+def last_untested(gap=0.5):
+    """The last horizon at which F does not yet exclude the gap."""
+    return bounds.binds_from(F, gap) - 1
+
+
+def test_f_binds_where_it_first_excludes_a_gap():
+    first = bounds.binds_from(F, 0.5)
+    assert F.bound(first) < 0.5 <= F.bound(first - 1)
+    assert not bounds.tested(made(0, T=first - 1), F)
+    assert bounds.tested(made(0, T=first), F)
+    exact = float(F.bound(1000))  # F = gap still allows the gap
+    assert bounds.binds_from(F, exact) == 1001
+
+
+def test_where_f_excludes_nothing_nothing_was_tested(tmp_path):
+    T = last_untested()
+    found = judged(A=made(0, T=T), rival=made(0, T=T, guarantee=None, baseline=True))
+    assert found.status == "untested"
+    assert found.headline.startswith("F was above every possible gap up to the horizon")
+    assert "stayed within" not in " ".join(found.sentences)
+    assert f"from round {T + 1:,} on" in found.sentences[0]
+    shown = page(Comparison({"A": made(0, T=T)}), tmp_path)
+    assert shown.verdict == "verdict untested"
+    assert "nothing was tested" in shown.text and "0 of 20, untested" in shown.text
+    assert "figure-1-failures" not in shown.figures
+    assert shown.table(1)["A"] == [0.5, T + 1, 0.5, T + 1]
+    assert judged(A=made(0, T=T + 1)).status == "kept"
+
+
+def test_learners_that_were_not_tested_are_left_out_of_the_praise():
+    T = last_untested() + 1
+    slow = Guarantee("PE-MAB", 0.05, F.parameters)
+    found = judged(A=made(0, T=T), B=made(0, T=T, guarantee=slow))
+    assert found.status == "kept" and found.headline.endswith("where it was tested")
+    assert found.sentences[0] == "A stayed within F at every round of all 20 runs."
+    assert found.sentences[1].startswith("Not tested: B (F excludes the largest gap from round")
+
+
+def test_without_gaps_or_without_f_at_hand_nothing_is_claimed():
+    tie = judged(A=made(0, gaps=np.zeros(2)))
+    assert tie.status == "untested" and tie.headline.startswith("No choice here has a gap")
+    lost = judged(A=made(0, guarantee=None, ratios=np.full(20, 0.5)))  # loaded again
+    assert lost.status == "untested" and "not known" in lost.headline
+    assert judged(A=made(0, guarantee=None, ratios=np.full(20, 1.5))).status == "broken"
+    never = Guarantee("user", 0.05, function=lambda t: 1.0)
+    found = judged(A=made(0, guarantee=never, ratios=np.full(20, 0.5)))
+    assert found.status == "untested" and "never, as far as is known" in found.sentences[0]
+    dips = Guarantee("user", 0.05, function=lambda t: 0.1 if t == 500 else 1.0)
+    assert judged(A=made(0, guarantee=dips, ratios=np.full(20, 0.5))).status == "kept"
+
+
+def test_the_terminal_says_so_too_within_80_columns():
+    from rich.console import Console
+
+    T = last_untested()
+    long = "a learner with a name that goes on and on"
+    learners = {
+        long: made(0, T=T),
+        "B": made(0, T=T, guarantee=None, baseline=True),
+        "C": made(0, T=T, final_plays=np.full((20, 2), 10**9), last_play=np.full((20, 2), 10**9)),
+    }
+    console = Console(width=80, record=True, file=open("/dev/null", "w"))
+    console.print(Comparison(learners).table("the problem"))
+    console.file.close()
+    text = console.export_text()
+    assert "the problem: Two()" in text
+    header = next(line for line in text.splitlines() if line.startswith("learner"))
+    assert header.split() == "learner regret last bad late gap beyond F ahead rounds/s".split()
+    assert all(len(line.rstrip()) <= 80 for line in text.splitlines())
+    assert "a learner with a name …" in text and long not in text
+    assert text.count("…") == text.count("a learner with")  # names are cut, nothing else
+    assert "untested  " in text and "untested*" in text and "5.0e+08" in text
+    assert "untested: F excluded no gap" in text
+    assert f"from round: a learner with a name … {T + 1}, {T + 1}" in " ".join(text.split())
+    assert "held against that of a learner with" in " ".join(text.split())
+
+
+def test_the_caveat_of_few_runs_is_computed(tmp_path):
+    said = caveats([made(0, M=7), made(0, M=300)])[-1]
+    high = coverage(np.ones(7, bool), 0.05).high
+    assert f"no failure in 7 runs is compatible with a probability of {high:.2g}." in said
+    assert "0.41" in said
+    rival = made(0, guarantee=None, baseline=True)
+    assert not any("compatible with a probability" in x for x in caveats([rival]))
+
+
+def test_more_learners_than_colours_are_told_apart_by_dashes(tmp_path):
+    learners = {f"L{i}": made(0) for i in range(26)}
+    lines = lines_of(list(learners.values()), list(learners))
+    assert len({(line.colour, str(line.dash)) for line in lines}) == 26
+    assert len({(line.colour, line.marker) for line in lines}) == 26
+    assert lines[0].dash == "-" and lines[0].colour == lines[12].colour
+    shown = page(Comparison(learners), tmp_path)
+    keys = [a for t, a in shown.elements if "key" in a.get("class", "").split()]
+    assert len({(a["class"], a["style"]) for a in keys}) == 26
+    assert ".key.cycle-1 {" in shown.raw
+    assert "L0, L1, L2, L3, L4, L5, L6, L7 and 18 others stayed within F" in shown.text
+
+
+def test_mdps_have_episodes_and_no_rounds(tmp_path):
+    lock = uli.mdps.combination_lock(length=2, n_actions=2).restricted()
+    learners = [uli.PolicyElimination(0.1, "sharp"), uli.UBEV(0.1)]
+    result = uli.compare(learners, lock, 10**4, 2, seed=1)
+    shown = page(result, tmp_path)
+    section = shown.raw.partition("<main>")[2].partition('id="provenance"')[0]
+    words = Page(section).text.replace("rounds.csv", "").replace("the ground", "")
+    assert "round" not in words and "episode t" in words and "last bad episode" in words
+    caption = str(result.table().caption)
+    assert "episode" in caption and "round" not in caption
+
+
+def test_files_are_named_after_the_problem(tmp_path):
+    from uli_fast.report.page import write_report
+
+    sections = {name: Comparison({"A": made(0)}) for name in ("my trial/1", "my trial-1", "../..")}
+    write_report(sections, tmp_path / "page.html", "Title", {})
+    shown = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    files = [a["download"] for _, a in shown.elements if "download" in a]
+    assert [f for f in files if f.endswith("runs.csv")] == [
+        "my-trial-1-runs.csv",
+        "my-trial-1-2-runs.csv",
+        "problem-3-runs.csv",
+    ]
+
+
+STUDY = """
+horizon = 1_000
+replications = 4
+
+[problems.two]
+type = "BernoulliBandit"
+means = [0.9, 0.1]
+
+[learners.SE]
+type = "SuccessiveElimination"
+
+[learners.UCB]
+type = "UCB"
+"""
+
+
+def test_an_incomplete_study_says_so(tmp_path):
+    import shutil
+
+    folder = tmp_path / "r"
+    experiments.run(experiments.StudyFile.parse(STUDY), folder)
+    whole = CliRunner().invoke(main, ["report", str(folder)])
+    assert whole.exit_code == 0 and "Incomplete" not in whole.output
+    assert "Incomplete" not in (folder / "report.html").read_text(encoding="utf-8")
+    (cell,) = (folder / "cells").glob("two-SE-*")
+    shutil.rmtree(cell / "part-0-1")
+    (other,) = (folder / "cells").glob("two-UCB-*")
+    for part in other.glob("part-*"):
+        shutil.rmtree(part)
+    done = CliRunner().invoke(main, ["report", str(folder)])
+    assert done.exit_code == 0
+    assert "Incomplete: 3 of 8 runs are in." in done.output
+    assert "Without any run yet: UCB on two." in done.output
+    shown = Page((folder / "report.html").read_text(encoding="utf-8"))
+    assert shown.verdict == "verdict incomplete"  # the first box
+    header = shown.text.partition("Provenance")[0]
+    assert header.count("Incomplete: 3 of 8 runs are in.") == 2  # and in the verdict
+    assert "every run so far." in header or "nothing was tested so far." in header
+
+
+def test_parts_beyond_the_number_asked_for_are_not_taken_for_missing_ones(tmp_path):
+    import shutil
+
+    folder = tmp_path / "r"
+    file = experiments.StudyFile.parse(STUDY)
+    whole = experiments.run(file, folder, keep_every=1e-6)
+    experiments.run(file, folder, resume=True, replications=2)
+    (cell,) = (folder / "cells").glob("two-SE-*")
+    shutil.rmtree(cell / "part-0-1")
+    few = experiments.Results.load(folder)
+    assert few.missing == {"two": {"SE": 1}}
+    left = few.comparisons["two"]["SE"]
+    expected = whole.comparisons["two"]["SE"].last_play[1:2]
+    assert left.replications == 1 and (left.last_play == expected).all()
+
+
+@pytest.mark.parametrize("title", [5, None, ""])
+def test_a_title_is_text(title, tmp_path):
+    from uli_fast.report.page import write_report
+
+    with pytest.raises(uli.errors.ArgumentError, match="title"):
+        write_report({"x": Comparison({"A": made(0)})}, tmp_path / "page.html", title, {})
+    assert list(tmp_path.iterdir()) == []
