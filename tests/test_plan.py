@@ -22,10 +22,11 @@ def test_arms():
     code, text = plan("--arms", "2", "--delta", "0.1", "--eps", "1,0.1")
     assert code == 0
     bound = uli.SuccessiveElimination(0.1).guarantee(2)
-    assert row(text, "SuccessiveElimination") == ["466", "75141", f"{bound.regret(10**6):.0f}"]
+    assert row(text, "SuccessiveElimination") == ["0", "75141", f"{bound.regret(10**6):.0f}"]
     assert bound.rounds_until(0.1) == 75_141
-    assert row(text, "PhasedElimination")[0] == "1553"
-    assert row(text, "Meta, Exp3.P")[:2] == ["4.14e+07", "4.30e+09"]
+    assert bound.rounds_until(1.0) == 466  # F alone; but rewards in [0, 1] have no larger gap
+    assert row(text, "PhasedElimination")[0] == "0"
+    assert row(text, "Meta, Exp3.P")[:2] == ["0", "4.30e+09"]
     assert "probability 0.9" in text
 
 
@@ -40,16 +41,40 @@ def test_vectors_and_a_longer_horizon():
 
 
 def test_a_dataset_tells_when_only_the_best_arm_is_left():
-    code, text = plan("--dataset", "recovery", "--eps", "0.1")
+    code, text = plan("--dataset", "recovery", "--eps", "0.1,0.01")
     assert code == 0
     problem = uli.datasets.load("recovery")
     bound = uli.SuccessiveElimination(0.05).guarantee(problem)
     assert "RECOVERY" in text
     assert row(text, "SuccessiveElimination") == [
-        f"{bound.rounds_until(0.1):.0f}",
+        "0",  # the only gap is 0.028
+        f"{bound.rounds_until(problem.gaps.max()):.2e}",
         f"{bound.rounds_until(problem.gaps.max()):.2e}",
         f"{bound.regret(10**6, problem.gaps):.0f}",
     ]
+
+
+def test_known_gaps_are_used():
+    code, text = plan("--gaps", "0.1,0.2,0.4", "--eps", "0.1,0.3,0.4")
+    assert code == 0
+    bound = uli.SuccessiveElimination(0.05).guarantee(4)
+    until = lambda gap: bound._last(lambda t: bound.bound(t) >= gap)  # noqa: E731
+    short = lambda x: f"{x:.0f}" if x < 99_999 else f"{x:.2e}"  # noqa: E731
+    cells = row(text, "SuccessiveElimination")
+    assert cells[:4] == [short(until(0.2)), short(until(0.4)), "0", short(until(0.1))]
+    assert bound.rounds_until(0.05, [0.1, 0.2]) == until(0.1) < bound.rounds_until(0.05)
+    assert bound.rounds_until(0.05, [0.0, 0.04]) == 0
+    assert bound.largest_gap == 1.0
+
+
+def test_eighty_columns_are_enough():
+    words = ("plan", "--gaps", "0.1,0.2", "--eps", "0.05,0.001234,0.1,0.3,0.25,0.2,0.15")
+    done = CliRunner(env={"COLUMNS": "80"}).invoke(main, [*words, "--horizon", "123456"])
+    assert done.exit_code == 0
+    assert "…" not in done.output
+    assert max(map(len, done.output.splitlines())) <= 80
+    assert done.output.count("SuccessiveElimination") == 2  # as many tables as it takes
+    assert "regret by 123456" in done.output
 
 
 def test_a_tabular_mdp():

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import math
 import operator
+import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -339,8 +341,6 @@ def unused(given_seed: Any, given_horizon: Any) -> None:
 def jobs(name: str, value: Any) -> int:
     """Return a number of threads; -1 means one per core."""
     if value == -1:
-        import os
-
         return os.cpu_count() or 1
     return whole(name, value)
 
@@ -391,6 +391,35 @@ def seconds(name: str, value: Any) -> float:
     if isinstance(value, timedelta):
         value = value.total_seconds()
     return number(name, value)
+
+
+def path(name: str, value: Any) -> Path:
+    """Return a path; the empty one would be the current folder by accident."""
+    try:
+        given = os.fspath(value)
+    except TypeError:
+        raise ArgumentError(name, f"must be a path, got {value!r}") from None
+    if not isinstance(given, str) or not given or "\0" in given:
+        raise ArgumentError(name, f"must be a path that is not empty, got {value!r}")
+    return Path(given)
+
+
+def backend(name: str, value: Any) -> str | None:
+    """Return a backend that joblib can begin with now, or None for its own choice."""
+    from joblib import parallel_config
+
+    if value is None:
+        return None
+    if value == "multiprocessing":
+        raise ArgumentError(name, "multiprocessing forks, which may hang; use loky for processes")
+    try:
+        with parallel_config(text(name, value)):
+            return str(value)
+    except (ValueError, ImportError, RuntimeError) as problem:
+        if isinstance(problem, ArgumentError):
+            raise
+        said = " ".join(str(problem).split())
+        raise ArgumentError(name, f"{value!r} cannot be used: {said}") from None
 
 
 def _filled(name: str, value: Any, shapes: Sequence[str]) -> F64:

@@ -276,12 +276,23 @@ class Guarantee:
             return _meta_sources(self.formula, self.parameters)
         return _SOURCES[self.formula]
 
-    def rounds_until(self, eps: float) -> int:
+    @property
+    def largest_gap(self) -> float:
+        """No gap is larger, in reward units, whatever the bound; infinite where none is known."""
+        return self.scale * self.parameters.get("largest_gap", math.inf)
+
+    def rounds_until(self, eps: float, gaps: Any = None) -> int:
         """Return the largest t with bound(t) > eps, 0 if there is none.
 
-        Every later decision is within eps of the best; this is F_UPAC(delta, eps).
+        Every later decision is within eps of the best; this is F_UPAC(delta, eps). Where
+        the ``gaps`` are known, it is the largest t at which the bound still allows one
+        above eps.
         """
         eps = _check.positive("eps", eps)
+        if gaps is not None:
+            above = [gap for gap in self._sizes(gaps) if gap > eps]
+            # bound(t) = gap allows the gap
+            return self.rounds_until(math.nextafter(min(above), 0.0)) if above else 0
         if self.function is not None:
             return self._last_above(eps)
         return self._last(lambda t: self.bound(t) > eps)
@@ -332,18 +343,23 @@ class Guarantee:
             raise NoGuaranteeError("regret needs a bound known to decrease; a user's f is not")
         if gaps is None:
             return self._regret_gap_free(T)
-        sizes = _check.vector("gaps", gaps)
-        if (sizes < 0.0).any():
-            raise ArgumentError("gaps", f"must not be negative, got {sizes.min():g}")
         total, before = 0.0, 0
-        for gap in sorted({float(g) for g in sizes if g > 0.0}, reverse=True):
+        for gap in self._sizes(gaps):
             last = min(T, self._last(lambda t, gap=gap: self.bound(t) >= gap))  # type: ignore[misc]
             total += gap * (last - before)
             before = last
         return total
 
+    @staticmethod
+    def _sizes(gaps: Any) -> list[float]:
+        """Return the distinct positive gaps, the largest first."""
+        sizes = _check.vector("gaps", gaps)
+        if (sizes < 0.0).any():
+            raise ArgumentError("gaps", f"must not be negative, got {sizes.min():g}")
+        return sorted({float(g) for g in sizes if g > 0.0}, reverse=True)
+
     def _regret_gap_free(self, T: int) -> float:
-        worst = self.scale * self.parameters["largest_gap"]
+        worst = self.largest_gap
         if worst == 0.0 or self.parameters.get("K") == 1:
             return 0.0
         if self.formula.startswith("POLICY-"):

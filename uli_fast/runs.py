@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check, metrics
+from uli_fast._files import refused
 from uli_fast._typing import B1, F64, I8, I64
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RunsFileError, UliError
 from uli_fast.guarantees import Guarantee
@@ -288,19 +289,20 @@ class Runs:
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write manifest.json and .npy files into a new folder, all or nothing."""
-        target = Path(folder)
-        if target.exists():
-            raise ArgumentError("folder", f"{target} exists already")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        try:
-            self._write(part)
-            part.chmod(0o755)
-            part.rename(target)
-            _flush_folder(target.parent)
-        except BaseException:
-            shutil.rmtree(part, ignore_errors=True)
-            raise
+        target = _check.path("folder", folder)
+        with refused(target):
+            if target.exists():
+                raise ArgumentError("folder", f"{target} exists already")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+            try:
+                self._write(part)
+                part.chmod(0o755)
+                part.rename(target)
+                _flush_folder(target.parent)
+            except BaseException:
+                shutil.rmtree(part, ignore_errors=True)
+                raise
 
     def _write(self, folder: Path) -> None:
         plain: dict[str, Any] = {"schema": SCHEMA, "versions": versions()}
@@ -331,9 +333,11 @@ class Runs:
 
         A user's own bound is not kept: its worst ratios are, the function is not.
         """
-        source = Path(folder)
+        source = _check.path("folder", folder)
         try:
             manifest = json.loads((source / "manifest.json").read_text(encoding="utf-8"))
+            if "cells" in manifest:
+                raise RunsFileError(f"{source} is a study: experiments.Results.load reads it")
             if manifest.pop("sha256") != _digest_of(manifest):
                 raise RunsFileError(f"{source}: the manifest has been altered")
             if manifest["schema"] != SCHEMA:

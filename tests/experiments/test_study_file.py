@@ -65,11 +65,19 @@ def test_a_cell_s_id_depends_on_everything_but_the_number_of_replications():
         ('dataset = "isis2"', 'dataset = "isis2"\nmeans = [1]', "problems.isis2.means"),
         ('"BernoulliBandit"', '"BernouliBandit"', "problems.two.type"),
         ('type = "BernoulliBandit"', "", "problems.two.type"),
-        ("[0.5, 0.4]", "[0.5, 1.4]", "problems.two.means"),
-        ("sweep = { means", "sweep = { meens", "problems.two.meens"),
+        ("sweep = { means", "sweep = { meens", "problems.two.sweep.meens"),
         ('"SuccessiveElimination"', '"Successive"', "learners.SE.type"),
         ('"SuccessiveElimination"', '"EliminationFramework"', "learners.SE.type"),
-        ("delta = [0.05, 0.01]", "delta = [0.05, 2]", "learners.SE.delta"),
+        ("delta = [0.05, 0.01]", "delta = [0.05, 2]", "learners.SE.sweep.delta"),
+        ("delta = [0.05, 0.01]", "delta = [0.05, 0.05]", "learners.SE.sweep.delta"),
+        ("[0.5, 0.4], ", "[0.5, 1.4], ", "problems.two.sweep.means"),
+        ("[learners.UCB]", '[learners." "]', "learners.' '"),
+        ("[learners.UCB]", '[learners.""]', "learners.''"),
+        (
+            "[learners.UCB]",
+            '[learners."SE (delta=0.05, R=0.5)"]',
+            "learners.SE (delta=0.05, R=0.5)",
+        ),
         ("delta = [0.05, 0.01]", "delta = 0.05", "learners.SE.sweep.delta"),
         ("delta = [0.05, 0.01]", "delta = []", "learners.SE.sweep.delta"),
         ('type = "UCB"', 'type = "UCB"\ndetla = 0.1', "learners.UCB.detla"),
@@ -90,6 +98,42 @@ def test_errors_point_at_the_key(old, new, key):
 def test_a_typing_error_gets_a_hint():
     with pytest.raises(ConfigError, match="did you mean 'delta'"):
         StudyFile.parse(GOOD.replace('type = "UCB"', 'type = "UCB"\ndetla = 0.1'))
+
+
+def test_errors_say_what_to_do():
+    for old, new, said in (
+        ('"SuccessiveElimination"', '"EliminationFramework"', r"functions; use simulate\(check"),
+        (
+            'type = "UCB"',
+            'type = "MetaElimination"\nbase = { type = "UCB" }',
+            r"It can be Exp3P, G",
+        ),
+        ('type = "UCB"', 'type = "MetaElimination"\nbase = { type = "Exp3" }', "mean 'Exp3P'"),
+        ("delta = [0.05, 0.01]", "delta = [0.05, 0.05]", r"holds 0\.05 twice"),
+    ):
+        with pytest.raises(ConfigError, match=said) as refused:
+            StudyFile.parse(GOOD.replace(old, new, 1))
+        assert "UCB," not in str(refused.value).partition("It can be")[2]
+
+
+def test_a_byte_order_mark_is_accepted(tmp_path):
+    (tmp_path / "s.toml").write_text(GOOD, encoding="utf-8-sig")
+    assert len(StudyFile.read(tmp_path / "s.toml").cells) == 14
+    assert len(StudyFile.parse("\ufeff" + GOOD).cells) == 14
+
+
+@pytest.mark.parametrize("name", [".hidden", "-rf", "..", "\u4e2d\u6587", "a/b", "x" * 99])
+def test_folders_of_cells_have_harmless_names(name):
+    for cell in StudyFile.parse(GOOD.replace("isis2]", f'"{name}"]')).cells:
+        assert cell.id[0].isalnum() and "/" not in cell.id and len(cell.id) < 80
+
+
+def test_cells_without_a_guarantee_are_known():
+    text = GOOD.replace('"BernoulliBandit"', '"GaussianBandit"')
+    reasons = {(c.learner, c.problem): c.no_guarantee for c in StudyFile.parse(text).cells}
+    assert "1-subgaussian" in reasons["SE (delta=0.05, R=0.5)", "two (means 1)"]
+    assert reasons["SE (delta=0.05, R=1.0)", "two (means 1)"] is None
+    assert reasons["UCB", "two (means 1)"] is None  # a rival
 
 
 def test_missing_and_garbled_files(tmp_path):

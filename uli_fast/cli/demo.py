@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from uli_fast.cli._paths import FilePath
+
 if TYPE_CHECKING:
     from uli_fast.compare import Comparison
     from uli_fast.problems.arms import ArmBandit
@@ -21,7 +23,7 @@ SMALL_CONSTANT = 5.0
 @click.option("--replications", default=20, show_default=True, help="Independent runs.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--delta", default=0.05, show_default=True, help="Probability of failure allowed.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("uli-demo"), show_default=True)
+@click.option("--out", type=FilePath(), default=Path("uli-demo"), show_default=True)
 def demo(horizon: int, replications: int, seed: int, delta: float, out: Path) -> None:
     """Run the ISIS-2 trial arms: elimination against optimism."""
     from rich.console import Console

@@ -10,13 +10,17 @@ import click
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
+    from uli_fast._typing import F64
     from uli_fast.guarantees import Guarantee
     from uli_fast.problems.arms import ArmBandit
     from uli_fast.turning_point import TurningPoint
 
 # Rounds for the regret bound, and the most that a turning point is looked for.
 HORIZON, TURNING_HORIZON = 10**6, 10**12
+# Columns of numbers beside a name, in 80 characters.
+MOST_COLUMNS = 5
 
 
 def _numbers(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
@@ -36,6 +40,7 @@ class _Subject(NamedTuple):
     about: Any  # of guarantee()
     learners: dict[str, Any]
     problem: ArmBandit | None = None  # where the gaps are known
+    gaps: F64 | None = None
 
 
 @click.command()
@@ -89,7 +94,8 @@ def plan(
     precisions = [_check.positive("eps", x) for x in _check.vector("eps", eps).tolist()]
     bounds = {name: x.guarantee(subject.about) for name, x in subject.learners.items()}
     console = Console()
-    console.print(_table(subject, bounds, precisions, T, delta))
+    for shown in _tables(subject, bounds, precisions, T, delta):
+        console.print(shown)
     if constants:
         console.print(_constants(bounds))
     if turning_point:
@@ -151,41 +157,49 @@ def _known(dataset: str | None, gaps: tuple[float, ...] | None, delta: float) ->
     if dataset is not None:
         _check.one_of("dataset", dataset, uli.datasets.names())
         problem = uli.datasets.load(dataset)
-        return _Subject(uli.datasets.info(dataset)["title"], problem, _finite(delta), problem)
+        title = uli.datasets.info(dataset)["title"]
+        return _Subject(title, problem, _finite(delta), problem, problem.gaps)
     sizes = _check.vector("gaps", gaps)
     _check.within("gaps", sizes, 0.0, 1.0)
     best = (1.0 + sizes.max()) / 2.0
     problem = uli.BernoulliBandit([best, *(best - sizes)])
-    return _Subject(f"{problem.n_arms} arms, rewards 0 or 1", problem, _finite(delta), problem)
+    title = f"{problem.n_arms} arms, rewards 0 or 1"
+    return _Subject(title, problem, _finite(delta), problem, sizes)  # as given, not as rounded
 
 
-def _table(
+def _tables(
     subject: _Subject, bounds: dict[str, Guarantee], eps: list[float], T: int, delta: float
-) -> Table:
-    from rich import box
-    from rich.table import Table
+) -> Iterator[Table | Text]:
+    """Yield the numbers, in tables that fit into 80 columns, and what they mean."""
     from rich.text import Text
 
-    gaps = None if subject.problem is None else subject.problem.gaps
-    headers = [f"within {x:g}" for x in eps] + [f"regret by {T:.6g}"]
-    if gaps is not None and gaps.any():
-        smallest = float(gaps[gaps > 0.0].min())
-        headers.insert(-1, "best only")
-        eps = [*eps, math.nextafter(smallest, 0.0)]  # bound(t) >= smallest allows it
-    table = Table(title=Text(subject.title), title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("learner", no_wrap=True)
-    for header in headers:
-        table.add_column(header, justify="right", no_wrap=True)
-    for name, bound in bounds.items():
-        cells = [bound.rounds_until(x) for x in eps] + [bound.regret(T, gaps)]
-        table.add_row(Text(name), *map(_short, cells))
+    from uli_fast.report.tables import LONGEST_NAME, plain_table
+    from uli_fast.report.words import cut
+
+    gaps = subject.gaps
+    columns = {
+        f"within {x:g}": [_rounds_until(bound, x, gaps) for bound in bounds.values()] for x in eps
+    }
     lines = ["within eps: after so many rounds every decision is within eps of the best"]
-    if "best only" in headers:
+    if gaps is not None and gaps.any():
+        smallest = math.nextafter(float(gaps[gaps > 0.0].min()), 0.0)
+        columns["best only"] = [_rounds_until(x, smallest, gaps) for x in bounds.values()]
         lines.append("best only: after so many rounds only the best arm is played")
+    regret = {f"regret by {T:.6g}": [bound.regret(T, gaps) for bound in bounds.values()]}
     lines.append(f"regret: at most so much; all at once, with probability {1.0 - delta:g}")
-    table.caption = Text("\n".join(lines))
-    table.caption_justify = "left"
-    return table
+    every = list((columns | regret).items())
+    for i in range(0, len(every), MOST_COLUMNS):
+        shown = every[i : i + MOST_COLUMNS]
+        table = plain_table(subject.title if i == 0 else "", ["learner", *(x for x, _ in shown)])
+        for name, cells in zip(bounds, zip(*(x for _, x in shown), strict=True), strict=True):
+            table.add_row(Text(cut(name, LONGEST_NAME + 1)), *map(_short, cells))
+        yield table
+    yield Text("\n".join(lines))
+
+
+def _rounds_until(bound: Guarantee, eps: float, gaps: Any) -> int:
+    """Return after how many rounds every decision is within eps, by all that is known."""
+    return 0 if bound.largest_gap <= eps else bound.rounds_until(eps, gaps)
 
 
 def _short(x: float) -> str:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from uli_fast.cli._paths import FilePath
+
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="The page; by default in FOLDER.")
+@click.argument("folder", type=FilePath())
+@click.option("--out", type=FilePath(), help="The page; by default in FOLDER.")
 def report(folder: Path, out: Path | None) -> None:
     """Write the results in FOLDER as one HTML page that needs nothing else."""
     from uli_fast.experiments import Results

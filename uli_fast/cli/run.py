@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from uli_fast.cli._paths import FilePath
+
+if TYPE_CHECKING:
+    from uli_fast.experiments import StudyFile
+
+# How long a scheduler may take to answer.
+CONNECT_SECONDS = 10
+
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of results.")
+@click.argument("file", type=FilePath())
+@click.option("--out", type=FilePath(), help="Folder of results.  [default: FILE-results]")
 @click.option("--resume", is_flag=True, help="Go on where an earlier run ended.")
 @click.option("--replications", type=int, help="Instead of the number in the file.")
 @click.option("--jobs", default=1, show_default=True, help="Parts at once; -1: one per core.")
-@click.option("--backend", help="Of joblib: threading, loky (processes), dask, ray.")
+@click.option("--backend", help="Of joblib: threading, loky (processes), dask.")
 @click.option("--address", help="Of the scheduler, for --backend dask.")
 @click.option("--keep-every", default=5.0, show_default=True, help="Seconds of work in a part.")
 @click.option("--parquet", is_flag=True, help="Write runs.parquet too.")
@@ -38,28 +46,78 @@ def run(
 
     from uli_fast import experiments
 
-    console = Console()
+    console = Console(highlight=False, markup=False)
     study = experiments.StudyFile.read(file)
     if check:
-        cells = {f"{cell.learner} on {cell.problem}" for cell in study.cells}
-        click.echo(f"{file} is fine: {len(cells)} cells")
+        for said in _checked(file, study):
+            click.echo(said)
         return
     target = out or file.with_name(f"{file.stem}-results")
     options: dict[str, Any] = {"resume": resume, "replications": replications, "jobs": jobs}
-    with _cluster(backend, address):
+    with _cluster(backend, address), _interrupted(target), _warnings_as_text():
         results = experiments.run(
             study,
             target,
             **options,
             backend=None if backend == "dask" else backend,
             keep_every=keep_every,
-            say=lambda text: console.print(text, highlight=False, markup=False),
+            say=console.print,
         )
     if parquet:
         results.to_parquet(target / "runs.parquet")
-    for comparison in results.comparisons.values():
-        console.print(comparison.table())
-    console.print(f"results: {target}   report: uli report {target}", markup=False)
+    for name, comparison in results.comparisons.items():
+        console.print(comparison.table(name))
+    console.print(f"results: {target}   report: uli report {target}")
+
+
+def _checked(file: Path, study: StudyFile) -> Iterator[str]:
+    """Say how many cells there are, which of them have no F, and why."""
+    n = len(study.cells)
+    yield f"{file} is fine: {n} {'cell' if n == 1 else 'cells'}"
+    for cell in study.cells:
+        if cell.no_guarantee is not None:
+            yield f"{cell.learner} on {cell.problem}: no guarantee: {cell.no_guarantee}"
+    rivals = dict.fromkeys(cell.learner for cell in study.cells if cell.baseline)
+    if rivals:
+        yield f"without F of their own, as rivals: {', '.join(rivals)}"
+
+
+@contextmanager
+def _warnings_as_text() -> Iterator[None]:
+    """Show warnings about guarantees as lines, without where in the code they come from."""
+    import warnings
+
+    from uli_fast.errors import GuaranteeWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", GuaranteeWarning)
+        others = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *where: Any) -> None:
+            if issubclass(category, GuaranteeWarning):
+                click.echo(str(message), err=True)
+            else:
+                others(message, category, *where)
+
+        warnings.showwarning = show  # type: ignore[assignment]  # undone with the filters
+        yield
+
+
+@contextmanager
+def _interrupted(folder: Path) -> Iterator[None]:
+    """Say what is kept when Ctrl-C ends a run."""
+    from uli_fast.errors import UliError
+    from uli_fast.experiments.results import kept_in
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        try:
+            kept, wanted = kept_in(folder)
+        except UliError:  # nothing was begun
+            raise click.Abort from None
+        click.echo(f"{kept} of {wanted} kept; go on with --resume", err=True)
+        raise SystemExit(130) from None
 
 
 @contextmanager
@@ -78,5 +136,12 @@ def _cluster(backend: str | None, address: str | None) -> Iterator[None]:
         ) from None
     from joblib import parallel_config
 
-    with Client(address), parallel_config("dask"):
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError, TypeError) as problem:
+        said = f"no scheduler answers within {CONNECT_SECONDS} s"
+        if not isinstance(problem, OSError):
+            said = str(problem).splitlines()[0]
+        raise click.ClickException(f"--address {address}: {said}") from None
+    with client, parallel_config("dask"):
         yield

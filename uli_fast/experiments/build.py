@@ -36,9 +36,10 @@ LEARNERS = (
     "UCBVI",
     "UBEV",
 )
+BASES = ("Exp3P", "GeometricHedge", "Scrible")
 ARM_SETS = ("Finite", "Ball", "Ellipsoid", "Box", "Simplex", "L1Ball", "Polytope")
 # Parameters whose value is an object of its own, and what it may be.
-PARTS: dict[str, tuple[str, ...]] = {"base": LEARNERS, "arm_set": ARM_SETS}
+PARTS: dict[str, tuple[str, ...]] = {"base": BASES, "arm_set": ARM_SETS}
 # LinearBandit decides by what it is given which kind it is.
 LINEAR = ("theta", "arms", "sigma", "noise", "names", "arm_set")
 
@@ -81,6 +82,9 @@ def swept(key: str, table: Mapping[str, Any]) -> Iterable[tuple[str, dict[str, A
             raise ConfigError(f"{key}.sweep.{name}", "must be a list of values")
         if name in plain:
             raise ConfigError(f"{key}.sweep.{name}", "is given outside of the sweep too")
+        twice = [x for i, x in enumerate(values) if x in values[:i]]
+        if twice:
+            raise ConfigError(f"{key}.sweep.{name}", f"holds {twice[0]!r} twice")
     if not sweep:
         yield "", plain
         return
@@ -98,6 +102,10 @@ def _made(key: str, table: Mapping[str, Any], kinds: tuple[str, ...]) -> Any:
     kind = parameters.pop("type", None)
     if kind is None:
         raise ConfigError(f"{key}.type", f"is missing: one of {', '.join(kinds)}")
+    if kind == "EliminationFramework" and kinds == LEARNERS:
+        raise ConfigError(
+            f"{key}.type", f"{kind} holds functions; use simulate(checkpoint=...) in Python"
+        )
     if not isinstance(kind, str) or kind not in kinds:
         raise ConfigError(f"{key}.type", _unknown(kind, kinds))
     make = _maker(kind)

@@ -6,14 +6,13 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 from typing import Any
 
 from uli_fast import _check
 from uli_fast._progress import follow
 from uli_fast.errors import ArgumentError
 from uli_fast.experiments.fingerprint import fingerprint
-from uli_fast.experiments.store import Store, locked
+from uli_fast.experiments.store import Store, locked, refuse_strangers
 from uli_fast.runs import Runs
 
 # Seconds of work that a part should hold.
@@ -31,6 +30,7 @@ def simulate_kept(
     """Play a batch, (learner, problem, horizon, replications, seed, engine, rounds)."""
     from uli_fast.simulate import check_pair, keeps_plays, simulate
 
+    target = _check.path("checkpoint", folder)
     learner, problem, horizon, replications, seed, engine, rounds = batch
     T, M = _check.horizon("horizon", horizon), _check.replications("replications", replications)
     if seed is None or first != 0:
@@ -48,8 +48,10 @@ def simulate_kept(
         "engine": engine,
         "rounds": listed,
     }
-    with locked(Path(folder)), follow(progress, 1) as bar:
-        store = Store.writing(Path(folder), identity)
+    if not (target / "about.json").exists():
+        refuse_strangers(target, r"\.lock|\.about\.json-.*|\.?part-.*")
+    with locked(target), follow(progress, 1) as bar:
+        store = Store.writing(target, identity)
         size = learner.lanes_for(problem) if hasattr(learner, "lanes_for") else 1
         missing = store.missing(M)
         while missing:

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uli_fast import _check
+from uli_fast._files import refused
 from uli_fast.compare import Comparison
 from uli_fast.errors import MissingExtraError, RunsFileError
-from uli_fast.experiments.store import Store, read_json, refused
+from uli_fast.experiments.store import Store, read_json
 from uli_fast.experiments.study_file import StudyFile
 from uli_fast.runs import Runs, versions, write_text
 
@@ -53,9 +55,9 @@ class Results:
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Results:
         """Read a folder; anything missing, altered or of another kind is a RunsFileError."""
-        source = Path(folder)
+        source = _check.path("folder", folder)
         with refused(source):
-            manifest = _manifest(source)
+            manifest = read_manifest(source)
         M = manifest["replications"]
         found: dict[str, dict[str, Runs]] = {}
         missing: dict[str, dict[str, int]] = {}
@@ -122,7 +124,7 @@ class Results:
             raise MissingExtraError(
                 "to_parquet needs pyarrow: pip install 'uli-fast[report]'"
             ) from None
-        target = Path(path)
+        target = _check.path("path", path)
         part = target.with_name(f".{target.name}-{os.getpid()}")
         with refused(target.parent):
             try:
@@ -132,7 +134,16 @@ class Results:
                 part.unlink(missing_ok=True)
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def kept_in(folder: Path) -> tuple[int, int]:
+    """Return how many replications a study has kept, and how many it wants."""
+    manifest = read_manifest(folder)
+    M, cells = manifest["replications"], manifest["cells"]
+    left = sum(n for c in cells for _, n in Store(folder / "cells" / c["id"]).missing(M))
+    return M * len(cells) - left, M * len(cells)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return what a study's manifest says; any other file is a RunsFileError."""
     path = folder / "manifest.json"
     if not path.exists():
         raise RunsFileError(f"{folder} does not hold the results of a study (no manifest.json)")
@@ -140,16 +151,13 @@ def _manifest(folder: Path) -> dict[str, Any]:
     try:
         if manifest["schema"] != SCHEMA:
             raise RunsFileError(f"{folder} has schema {manifest['schema']!r}, not {SCHEMA}")
-        if not all(isinstance(cell["id"], str) for cell in manifest["cells"]):
+        words = [cell[key] for cell in manifest["cells"] for key in ("id", "problem", "learner")]
+        if not all(isinstance(word, str) for word in [*words, manifest["title"]]):
             raise TypeError
         if any(Path(cell["id"]).name != cell["id"] for cell in manifest["cells"]):
             raise RunsFileError(f"{path} names folders outside of it")
-        _ = (
-            manifest["title"],
-            manifest["study"],
-            manifest["versions"],
-            int(manifest["replications"]),
-        )
-    except (KeyError, TypeError, ValueError):
+        _ = manifest["study"], manifest["versions"]
+        _check.whole("replications", manifest["replications"])
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise RunsFileError(f"{path} is not the manifest of a study") from None
     return dict(manifest)

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from uli_fast import _check
+from uli_fast._files import refused
 from uli_fast._progress import follow
-from uli_fast.errors import ResultsError
+from uli_fast.errors import GuaranteeWarning, ResultsError
 from uli_fast.experiments.build import learner_of, problem_of
-from uli_fast.experiments.results import Results, write_manifest
-from uli_fast.experiments.store import Store, locked, refused
+from uli_fast.experiments.results import Results, read_manifest, write_manifest
+from uli_fast.experiments.store import Store, locked, refuse_strangers
 from uli_fast.experiments.study_file import Cell, StudyFile
 from uli_fast.runs import Runs
 
 # The most replications that a part may have.
 LARGEST_PART = 4096
+# Seconds that a process waits for work before it ends; joblib's own would be 300.
+IDLE_SECONDS = 20
 
 
 class Part(NamedTuple):
@@ -40,19 +46,35 @@ def play(part: Part) -> tuple[Part, Runs, float]:
     problem = problem_of("problem", spec["problem"])
     kept = keeps_plays(problem, spec["rounds"], spec["horizon"], part.total)
     begun = time.perf_counter()
-    runs = simulate(
-        learner_of("learner", spec["learner"]),
-        problem,
-        spec["horizon"],
-        part.size,
-        spec["seed"],
-        spec["engine"],
-        spec["rounds"],
-        progress=False,
-        keep_plays=None if kept else False,
-        first_replication=part.first,
-    )
+    with _quiet():
+        runs = simulate(
+            learner_of("learner", spec["learner"]),
+            problem,
+            spec["horizon"],
+            part.size,
+            spec["seed"],
+            spec["engine"],
+            spec["rounds"],
+            progress=False,
+            keep_plays=None if kept else False,
+            first_replication=part.first,
+        )
     return part, runs, time.perf_counter() - begun
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Say nothing of missing guarantees: that was said once, for the cell.
+
+    Filters belong to the whole process. So it is the main thread that sets them: of a worker
+    process here, of the caller for threads, who need not.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GuaranteeWarning)
+        yield
 
 
 def run(
@@ -78,12 +100,12 @@ def run(
     resume
         Go on where an earlier run ended, also with more replications or other cells.
     replications
-        Instead of the number in the file.
+        Instead of the number in the file, or of the larger one that was asked for before.
     jobs
         Parts that are run at once; -1 for one per core. Results are the same for any number.
     backend
-        A backend of joblib: "threading" (the default), "loky" for processes, "dask", "ray".
-        ``joblib.parallel_config`` around the call chooses one too.
+        A backend of joblib: "threading" (the default), "loky" for processes, or one that is
+        registered; ``joblib.parallel_config`` around the call chooses one too, as for Dask.
     keep_every
         Seconds of work that a part should hold; replications are never cut.
     progress
@@ -92,22 +114,67 @@ def run(
         Receives a sentence now and then, such as how long it will take.
     """
     file = study if isinstance(study, StudyFile) else StudyFile.read(study)
-    M = file.replications if replications is None else _check.whole("replications", replications)
+    asked = None if replications is None else _check.whole("replications", replications)
     workers = _check.jobs("jobs", jobs)
     keep_every = _check.positive("keep_every", keep_every)
-    target = Path(folder)
+    backend = _check.backend("backend", backend)
+    target = _check.path("folder", folder)
+    if not (target / "manifest.json").exists():
+        refuse_strangers(target, r"\.lock|cells|\.manifest\.json-.*")
     with locked(target):
-        if not resume and (target / "manifest.json").exists():
-            raise ResultsError(f"{target} holds results already; resume them, or use a new folder")
+        before = _before(target, file, resume, say)
+        for cell in file.cells:
+            if cell.no_guarantee is not None:
+                said = f"{cell.learner} on {cell.problem}: no guarantee: {cell.no_guarantee}"
+                warnings.warn(said, GuaranteeWarning, stacklevel=2)
         stores = {
             cell.id: Store.writing(target / "cells" / cell.id, cell.spec) for cell in file.cells
         }
+        M = _number(file, asked, before, stores.values(), say)
         with refused(target):
             write_manifest(target, file, M)
         work = _Work(file.cells, stores, (M, workers, keep_every), backend, say)
-        with follow(progress, 1) as bar:
+        with _quiet(), follow(progress, 1) as bar:
             work.do(lambda fraction: bar.report(0, min(fraction, 0.999)))
     return Results.load(target)
+
+
+def _before(target: Path, file: StudyFile, resume: bool, say: Callable[[str], None]) -> int:
+    """Return how many replications were asked for before, 0 if this is the first time."""
+    if not (target / "manifest.json").exists():
+        return 0
+    with refused(target):
+        manifest = read_manifest(target)
+    if not resume:
+        raise ResultsError(
+            f"{target} holds results already; go on with --resume (resume=True), "
+            "or use a new folder"
+        )
+    there, here = {c["id"] for c in manifest["cells"]}, {cell.id for cell in file.cells}
+    if there != here:
+        new, gone = len(here - there), len(there - here)
+        say(f"the file changed: {counted(new, 'new cell')}, {gone} no longer used")
+    asked: int = manifest["replications"]
+    return asked
+
+
+def _number(
+    file: StudyFile,
+    asked: int | None,
+    before: int,
+    stores: Iterable[Store],
+    say: Callable[[str], None],
+) -> int:
+    """Return how many replications are wanted: never fewer than there are, unless asked for."""
+    kept = max((first + n for store in stores for first, n, _ in store.parts()), default=0)
+    if asked is not None:
+        if asked < kept:
+            say(f"{kept} are kept, {asked} shown")
+        return asked
+    wanted = max(file.replications, before, kept)
+    if wanted > file.replications:
+        say(f"{wanted} replications as before, where the file says {file.replications}")
+    return wanted
 
 
 @dataclass
@@ -162,13 +229,22 @@ class _Work:
                     yield Part(cell, at, min(fair, first + n - at), M)
 
     def _played(self, parts: list[Part]) -> Iterator[tuple[Part, Runs, float]]:
-        from joblib import Parallel, delayed
+        from joblib import Parallel, delayed, parallel_config
 
-        chosen: dict[str, Any] = (
-            {"backend": self.backend} if self.backend else {"prefer": "threads"}
-        )
-        parallel = Parallel(n_jobs=self.size[1], return_as="generator_unordered", **chosen)
-        yield from parallel(delayed(play)(part) for part in parts)
+        options: dict[str, Any] = {"n_jobs": self.size[1], "return_as": "generator_unordered"}
+        tasks = (delayed(play)(part) for part in parts)
+        if self.backend is None:
+            yield from Parallel(prefer="threads", **options)(tasks)
+            return
+        # Processes whose parent was killed end when they have waited for so long.
+        idle = {"idle_worker_timeout": IDLE_SECONDS} if self.backend == "loky" else {}
+        with parallel_config(self.backend, **idle):
+            yield from Parallel(**options)(tasks)
+
+
+def counted(n: int, what: str) -> str:
+    """Return "1 cell", "2 cells"."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def duration(seconds: float) -> str:

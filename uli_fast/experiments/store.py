@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from uli_fast._files import refused
 from uli_fast.errors import ResultsError, RunsFileError
 from uli_fast.runs import Runs, versions, write_text
 
@@ -76,8 +77,7 @@ class Store:
 
     def add(self, first: int, runs: Runs) -> None:
         """Write a part."""
-        with refused(self.folder):
-            runs.save(self.folder / f"part-{first}-{runs.replications}")
+        runs.save(self.folder / f"part-{first}-{runs.replications}")
 
     def load(self, replications: int | None = None) -> Runs:
         """Return all parts as one, in the order of replications, or the first of them."""
@@ -101,22 +101,24 @@ class Store:
             ) from None
 
 
-@contextlib.contextmanager
-def refused(folder: Path) -> Iterator[None]:
-    """Turn what a disk refuses into a typed error."""
-    try:
-        yield
-    except OSError as problem:
-        said = problem.strerror or problem
-        raise ResultsError(f"{folder}: {said}; what was there is intact") from problem
-
-
 def read_json(path: Path) -> Any:
     """Read a small JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as problem:
         raise RunsFileError(f"{path} is damaged: {problem}") from None
+
+
+def refuse_strangers(folder: Path, own: str) -> None:
+    """Refuse a folder that is in use for something else; ``own`` matches what may be there."""
+    with refused(folder):
+        if not folder.is_dir():
+            return
+        others = sorted(x.name for x in folder.iterdir() if not re.fullmatch(own, x.name))
+    if others:
+        raise ResultsError(
+            f"{folder} holds something else ({others[0]!r}); use a new folder or an empty one"
+        )
 
 
 @contextlib.contextmanager

@@ -28,15 +28,15 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from uli_fast import _check
-from uli_fast.errors import ArgumentError, ConfigError
+from uli_fast.errors import ArgumentError, ConfigError, NoGuaranteeError
 from uli_fast.experiments.build import learner_of, problem_of, swept
 
 
@@ -60,13 +60,15 @@ class Cell:
     problem: str
     learner: str
     spec: Mapping[str, Any]  # plain: problem, learner, horizon, seed, engine, rounds
+    baseline: bool = False  # a rival, without F by its nature
+    no_guarantee: str | None = None  # why there is no F, where there might be
 
     @property
     def id(self) -> str:
         """A name for a folder: readable, and different if anything in the spec is."""
         text = json.dumps(self.spec, sort_keys=True)
-        words = re.sub(r"[^A-Za-z0-9.=]+", "-", f"{self.problem}--{self.learner}").strip("-")
-        return f"{words[:60]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        words = re.sub(r"[^A-Za-z0-9.=]+", "-", f"{self.problem}--{self.learner}").strip("-.")
+        return f"{words[:60] or 'cell'}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,11 @@ class StudyFile:
         """Read and check a file; a ConfigError names the key that is wrong."""
         source = Path(path)
         try:
-            text = source.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as problem:
+            text = source.read_text(encoding="utf-8-sig")  # some editors begin with a mark
+        except OSError as problem:
+            said = problem.strerror or problem
+            raise ConfigError("file", f"{source} cannot be read: {said}") from None
+        except UnicodeDecodeError as problem:
             raise ConfigError("file", f"{source} cannot be read: {problem}") from None
         return cls.parse(text, source.stem)
 
@@ -92,7 +97,7 @@ class StudyFile:
     def parse(cls, text: str, name: str = "study") -> StudyFile:
         """Check the text of a study file."""
         try:
-            tables = msgspec.convert(tomllib.loads(text), Tables)
+            tables = msgspec.convert(tomllib.loads(text.removeprefix("\ufeff")), Tables)
         except tomllib.TOMLDecodeError as problem:
             raise ConfigError("file", f"is not TOML: {problem}") from None
         except msgspec.ValidationError as problem:
@@ -130,38 +135,77 @@ def _cells(tables: Tables) -> tuple[Cell, ...]:
     common = {"horizon": horizon, "seed": seed, "engine": tables.engine, "rounds": tables.rounds}
     problems = _expanded("problems", tables.problems)
     learners = _expanded("learners", tables.learners)
-    made = {name: problem_of(key, table) for name, (key, table) in problems.items()}
+    made = {name: _made(problem_of, one) for name, one in problems.items()}
     cells = []
-    for name, (key, table) in learners.items():
-        where = _on(key, table, problems)
-        spec = {k: v for k, v in table.items() if k != "on"}
-        learner = learner_of(key, spec)
+    for name, one in learners.items():
+        where = _on(one.key, one.table, problems)
+        spec = {k: v for k, v in one.table.items() if k != "on"}
+        learner = _made(learner_of, one._replace(table=spec))
         for problem in where:
-            _check_cell(key, learner, problem, made[problem], common)
-            plain = {"problem": problems[problem][1], "learner": spec} | common
-            cells.append(Cell(problem, name, plain))
+            _check_cell(one.key, learner, problem, made[problem], common)
+            plain = {"problem": problems[problem].table, "learner": spec} | common
+            facts = learner.baseline, _no_guarantee(learner, made[problem])
+            cells.append(Cell(problem, name, plain, *facts))
     return tuple(cells)
 
 
-def _expanded(key: str, tables: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return each table under its name, with its key; sweeps make several of one."""
+class _Entry(NamedTuple):
+    """A problem or a learner as it is written down."""
+
+    key: str
+    table: dict[str, Any]
+    swept: tuple[str, ...] = ()  # the parameters that a sweep gave
+
+
+def _expanded(key: str, tables: Mapping[str, Any]) -> dict[str, _Entry]:
+    """Return each table under its name; sweeps make several of one."""
     if not tables:
         raise ConfigError(key, "must hold at least one table")
-    return {
-        f"{name}{suffix}": (f"{key}.{name}", table)
-        for name, one in tables.items()
-        for suffix, table in swept(f"{key}.{name}", one)
-    }
+    found: dict[str, _Entry] = {}
+    for name, one in tables.items():
+        if not name.strip():
+            raise ConfigError(f"{key}.{name!r}", "must have a name that is not blank")
+        for suffix, table in swept(f"{key}.{name}", one):
+            if f"{name}{suffix}" in found:
+                raise ConfigError(f"{key}.{name}", f"{name}{suffix!r} is there twice")
+            parameters = tuple(one.get("sweep", ()))
+            found[f"{name}{suffix}"] = _Entry(f"{key}.{name}", table, parameters)
+    return found
 
 
-def _on(key: str, table: Mapping[str, Any], problems: Mapping[str, Any]) -> list[str]:
+def _made(make: Callable[[str, Mapping[str, Any]], Any], one: _Entry) -> Any:
+    """Make a problem or a learner; an error in a swept value names the sweep."""
+    try:
+        return make(one.key, one.table)
+    except ConfigError as refused:
+        for name in one.swept:
+            at = f"{one.key}.{name}"
+            if refused.argument == at or refused.argument.startswith(f"{at}."):
+                key = refused.argument.replace(at, f"{one.key}.sweep.{name}", 1)
+                said = str(refused).removeprefix(f"{refused.argument}: ")
+                raise ConfigError(key, said) from None
+        raise
+
+
+def _no_guarantee(learner: Any, problem: Any) -> str | None:
+    """Say why a learner that might have F has none on a problem."""
+    if learner.baseline:
+        return None
+    try:
+        learner.guarantee(problem)
+    except NoGuaranteeError as reason:
+        return str(reason)
+    return None
+
+
+def _on(key: str, table: Mapping[str, Any], problems: Mapping[str, _Entry]) -> list[str]:
     """Return the problems that a learner plays: all, or those whose names it lists."""
     names = table.get("on")
     if names is None:
         return list(problems)
     if not isinstance(names, list) or not names:
         raise ConfigError(f"{key}.on", "must be a list of names of problems")
-    roots = {name: problems[name][0].removeprefix("problems.") for name in problems}
+    roots = {name: one.key.removeprefix("problems.") for name, one in problems.items()}
     for name in names:
         if name not in roots.values():
             known = ", ".join(dict.fromkeys(roots.values()))

@@ -10,7 +10,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64, I64
-from uli_fast.errors import MissingExtraError
+from uli_fast.errors import ArgumentError, MissingExtraError, ReportError
 from uli_fast.report.bounds import positive_gaps, reference
 from uli_fast.report.canvas import (
     POINTS,
@@ -48,6 +48,12 @@ def figure_of(
         raise MissingExtraError("plot needs matplotlib: pip install 'uli-fast[report]'") from None
 
     figure = Figure(figsize=(9.0, 5.5), layout="constrained")
+    target = None if path is None else _check.path("path", path)
+    if target is not None and target.suffix:
+        kinds = sorted(figure.canvas.get_supported_filetypes())
+        if target.suffix[1:].lower() not in kinds:
+            said = f"must end in one of {', '.join(kinds)}; got {target.name!r}"
+            raise ArgumentError("path", said)
     axes: Any = figure.subplots()
     _DRAWINGS[what](axes, lines_of(runs, names or [short_name(x) for x in runs]))
     title = f"{runs[0].problem}; replications: {runs[0].replications}"
@@ -55,8 +61,13 @@ def figure_of(
     legend = axes.legend(loc="lower left" if what == "gap" else "upper left", fontsize=8)
     for text in legend.get_texts():
         text.set_parse_math(False)
-    if path is not None:
-        figure.savefig(path, dpi=150)
+    if target is not None:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            figure.savefig(target, dpi=150)
+        except OSError as problem:
+            reason = problem.strerror or problem
+            raise ReportError(f"{target} cannot be written: {reason}") from problem
     return figure
 
 

@@ -25,6 +25,26 @@ LONGEST_NAME, WIDTH = 24, 80
 MOST_STARTS = 6
 
 
+def plain_table(title: str, headers: Sequence[str]) -> Table:
+    """Return an empty table whose first column holds names, the others numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=Text(title),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    table.caption_justify = "left"
+    for i, header in enumerate(headers):
+        table.add_column(header, justify="right" if i else "left", no_wrap=i == 0)
+    return table
+
+
 def short_name(runs: Runs) -> str:
     """Return the learner's class, without its parameters."""
     return runs.learner.split("(")[0]
@@ -34,8 +54,6 @@ def runs_table(
     runs: Sequence[Runs], names: Sequence[str] | None = None, title: str | None = None
 ) -> Table:
     """Return one line per Runs, under the problem's name; 80 columns are enough."""
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
     first, rival, against = runs[0], rival_among(runs), tightest(runs)
@@ -51,21 +69,10 @@ def runs_table(
     named = [cut(label(name), most) for name in names or [short_name(x) for x in runs]]
     heading = first.problem if title is None else f"{label(title)}: {first.problem}"
     size = f"{first.horizon:.6g} {unit(first)}s, {first.replications} replications"
-    table = Table(
-        title=Text(f"{heading}\n{size}"),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    table.add_column("learner", no_wrap=True)
-    for header in headers:
-        table.add_column(header, justify="right", no_wrap=True)
+    table = plain_table(f"{heading}\n{size}", ["learner", *headers])
     for name, cells in zip(named, rows, strict=True):
         table.add_row(Text(name), *cells)
     table.caption = Text("\n".join(_caption(runs, named, rival)))
-    table.caption_justify = "left"
     return table
 
 
