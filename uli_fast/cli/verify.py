@@ -17,7 +17,7 @@ STYLES = {"holds": "green", "fails": "bold red", "illustration": "yellow"}
 
 
 @click.command()
-@click.option("--quick", is_flag=True, help="A minute in place of ten.")
+@click.option("--quick", is_flag=True, help="A minute in place of ten, with kernels compiled.")
 @click.option("--only", metavar="WORD", help="Only statements whose text or code has this word.")
 @click.option(
     "--write",

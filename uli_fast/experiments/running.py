@@ -25,6 +25,8 @@ from uli_fast.runs import Runs
 
 # The most replications that a part may have.
 LARGEST_PART = 4096
+# What may be in a folder of results beside its manifest.
+OWN = r"\.lock|cells|\.manifest\.json-.*|report\.html|runs\.parquet"
 # Seconds that a process waits for work before it ends; joblib's own would be 300.
 IDLE_SECONDS = 20
 
@@ -120,7 +122,7 @@ def run(
     backend = _check.backend("backend", backend)
     target = _check.path("folder", folder)
     if not (target / "manifest.json").exists():
-        refuse_strangers(target, r"\.lock|cells|\.manifest\.json-.*")
+        refuse_strangers(target, OWN)
     with locked(target):
         before = _before(target, file, resume, say)
         for cell in file.cells:
