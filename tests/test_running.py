@@ -86,6 +86,31 @@ def test_datasets_and_doctor():
     assert "numba" in doctor.output
 
 
+def test_doctor_shows_and_removes_old_kernels(tmp_path, monkeypatch):
+    from uli_fast.kernels import _jit
+
+    names = {"own": "0" * 16, "old": "1" * 16, "young": "2" * 16, "strange": "photos"}
+    for name in names.values():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.nbc").write_bytes(bytes(2**20))
+    for name in ("old", "strange", "own"):
+        for path in (tmp_path / names[name] / "a.nbc", tmp_path / names[name]):
+            os.utime(path, (1e9, 1e9))
+    monkeypatch.setattr(_jit, "CACHE_FOLDER", tmp_path / names["own"])
+    shown = CliRunner().invoke(main, ["doctor"]).output
+    assert "1 compiled, 1 MB" in shown and "of other versions: 2 beside it, 2 MB" in shown
+    cleaned = CliRunner().invoke(main, ["doctor", "--clean"])
+    assert cleaned.exit_code == 0 and "1 folders of other versions, 1 MB" in cleaned.output
+    left = {p.name for p in tmp_path.iterdir()}
+    assert left == {names["own"], names["young"], names["strange"]}
+
+
+def test_warming_up_policies_is_quiet():
+    from uli_fast.cli.doctor import _warm_up_policies
+
+    _warm_up_policies()  # warnings are errors here
+
+
 RUN = (
     "import uli_fast as uli; "
     "print(uli.simulate(uli.PhasedElimination(), uli.BernoulliBandit([.5, .4]), 1000, seed=0)"

@@ -154,6 +154,9 @@ def test_compare_gives_every_learner_the_same_seed(tmp_path):
     two = uli.compare({"x": learners[0], "y": uli.SuccessiveElimination(0.2)}, PROBLEM, 100, 1)
     assert two["x"].seed == two["y"].seed
     result.plot(tmp_path / "c.png")
+    several = [uli.UCB(0.1), uli.UCB(0.2), uli.LilUCB(0.1), uli.UCB(0.2, R=1.0)]
+    names = ["UCB (delta=0.1, R=0.5)", "UCB (delta=0.2, R=0.5)", "LilUCB", "UCB (delta=0.2, R=1.0)"]
+    assert list(uli.compare(several, PROBLEM, 10, 1).runs) == names
     with pytest.raises(ArgumentError, match="learners"):
         uli.compare([], PROBLEM, 10, 1)
     with pytest.raises(ArgumentError, match="learners"):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from uli_fast import _check
 from uli_fast.errors import ArgumentError
@@ -65,7 +65,7 @@ def compare(
     Parameters
     ----------
     learners
-        A sequence, named after their classes (and numbered, where a class comes more
+        A sequence, named after their classes (and what differs, where a class comes more
         than once), or a mapping from names of your own.
     problem, horizon, replications, seed, engine, n_jobs, progress
         As for :func:`uli_fast.simulate`; every learner gets the same seed.
@@ -101,12 +101,7 @@ def _named(
             raise ArgumentError("learners", "must be a sequence or a mapping") from None
         if any(x == y for x, y in combinations(given, 2)):
             raise ArgumentError("learners", "holds the same learner twice")
-        kinds = [type(x).__name__ for x in given]
-        names = [
-            kind if kinds.count(kind) == 1 else f"{kind} {kinds[: i + 1].count(kind)}"
-            for i, kind in enumerate(kinds)
-        ]
-        named = dict(zip(names, given, strict=True))
+        named = dict(zip(_names(given), given, strict=True))
     if not named:
         raise ArgumentError("learners", "must hold at least one learner")
     for name, learner in named.items():
@@ -115,3 +110,29 @@ def _named(
         if not isinstance(learner, Learner):
             raise ArgumentError("learners", f"{name}: is not a learner: {learner!r}")
     return named
+
+
+def _names(learners: list[Any]) -> list[str]:
+    """Return the classes' names, with the parameters in which learners of one class differ."""
+    kinds = [type(x).__name__ for x in learners]
+    names = []
+    for learner, kind in zip(learners, kinds, strict=True):
+        alike = [x for x in learners if type(x) is type(learner)]
+        parameters = [f.name for f in fields(learner)] if is_dataclass(learner) else []
+        differing = [
+            f"{name}={_short(getattr(learner, name))}"
+            for name in parameters
+            if any(getattr(x, name) != getattr(learner, name) for x in alike)
+        ]
+        names.append(f"{kind} ({', '.join(differing)})" if differing else kind)
+    return [
+        name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}"
+        for i, name in enumerate(names)
+    ]
+
+
+def _short(value: Any) -> str:
+    """Return a parameter in a word: of an object its class, of a function its name."""
+    if isinstance(value, int | float | str | tuple | None):
+        return str(value)
+    return str(getattr(value, "__name__", type(value).__name__))

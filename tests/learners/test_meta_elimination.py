@@ -513,7 +513,11 @@ def test_compare_runs_them_side_by_side():
     result.table()
     twice = [uli.MetaElimination(), uli.MetaElimination(mode="sharp"), uli.UCB()]
     named = uli.compare(twice, uli.BernoulliBandit([0.3, 0.7]), 100, 2, seed=1)
-    assert list(named.runs) == ["MetaElimination 1", "MetaElimination 2", "UCB"]
+    assert list(named.runs) == [
+        "MetaElimination (mode=paper)",
+        "MetaElimination (mode=sharp)",
+        "UCB",
+    ]
 
 
 @pytest.mark.filterwarnings(SMALL)

@@ -210,3 +210,14 @@ def test_a_title_is_text(title, tmp_path):
     with pytest.raises(uli.errors.ArgumentError, match="title"):
         write_report({"x": Comparison({"A": made(0)})}, tmp_path / "page.html", title, {})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_long_names_leave_the_label_of_the_failures_in_the_middle(tmp_path):
+    from xml.etree import ElementTree
+
+    shown = page(Comparison({"W" * 99: made(0), "B": made(0)}), tmp_path)
+    drawing = ElementTree.fromstring(shown.drawings[1])
+    (label,) = (x for x in drawing.iter("text") if "probability of" in "".join(x.itertext()))
+    width = float(drawing.get("viewBox").split()[2])
+    assert abs(float(label.get("x")) - width / 2.0) < 1.0
+    assert "text-anchor: middle" in label.get("style")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import click
 
+# Seconds.
+DAY = 86_400.0
 # What some features need, and which.
 OPTIONAL = {
     "matplotlib": "figures and reports",
@@ -17,7 +22,8 @@ OPTIONAL = {
 
 @click.command()
 @click.option("--warm", is_flag=True, help="Compile all kernels now.")
-def doctor(warm: bool) -> None:
+@click.option("--clean", is_flag=True, help="Remove compiled kernels of other versions.")
+def doctor(warm: bool, clean: bool) -> None:
     """Show versions, threads, where compiled kernels are kept, and what is missing."""
     import os
     import time
@@ -30,6 +36,8 @@ def doctor(warm: bool) -> None:
     click.echo(f"{'kernels':12} {_cache()}")
     for name, needed_for in OPTIONAL.items():
         click.echo(f"{name:12} {_installed(name) or f'missing: needed for {needed_for}'}")
+    if clean:
+        click.echo(f"{'removed':12} {_cleaned()}")
     if warm:
         begun = time.perf_counter()
         warm_up()
@@ -44,8 +52,48 @@ def _cache() -> str:
     if CACHE_FOLDER is None:
         return "not kept: the cache folder cannot be written to, every process compiles anew"
     files = list(CACHE_FOLDER.rglob("*.nbc"))
-    size = sum(file.stat().st_size for file in files) / 2**20
-    return f"{CACHE_FOLDER}: writable, {len(files)} compiled, {size:.0f} MB"
+    said = f"{CACHE_FOLDER}: writable, {len(files)} compiled, {_megabytes(CACHE_FOLDER)}"
+    others = _others()
+    if others:
+        total = sum(map(_size, others)) / 2**20
+        said += f"\n{'':12} of other versions: {len(others)} beside it, {total:.0f} MB (--clean)"
+    return said
+
+
+def _others() -> list[Path]:
+    """Return the folders with kernels of other versions, or of other sources."""
+    from uli_fast.kernels._jit import CACHE_FOLDER
+
+    if CACHE_FOLDER is None:
+        return []
+    beside = sorted(CACHE_FOLDER.parent.iterdir())
+    # Only what looks like ours: sixteen digits of a hash.
+    named = [x for x in beside if re.fullmatch(r"[0-9a-f]{16}", x.name) and x.is_dir()]
+    return [folder for folder in named if folder != CACHE_FOLDER]
+
+
+def _cleaned() -> str:
+    """Remove other kernels that were not written to for a day: younger ones may be in use."""
+    import shutil
+    import time
+
+    old = [x for x in _others() if time.time() - _written(x) > DAY]
+    size = sum(map(_size, old)) / 2**20
+    for folder in old:
+        shutil.rmtree(folder, ignore_errors=True)
+    return f"{len(old)} folders of other versions, {size:.0f} MB; younger than a day: kept"
+
+
+def _written(folder: Path) -> float:
+    return max((x.stat().st_mtime for x in (folder, *folder.rglob("*"))), default=0.0)
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _megabytes(folder: Path) -> str:
+    return f"{_size(folder) / 2**20:.0f} MB"
 
 
 def _installed(name: str) -> str | None:
@@ -78,12 +126,17 @@ def warm_up() -> None:
 
 
 def _warm_up_policies() -> None:
+    import warnings
+
     import uli_fast as uli
 
     mdp = uli.mdps.random_dense(2, 2, 3, seed=0)
     for method in ("auto", "plain", "trie", "search"):
         learner = uli.PolicyElimination(0.1, (1e-4, 1.0), method)
-        uli.simulate(learner, mdp, 2000, seed=0)
+        with warnings.catch_warnings():  # its phases are too short, which is what makes it quick
+            warnings.simplefilter("ignore", uli.errors.SaturationWarning)
+            warnings.simplefilter("ignore", uli.errors.GuaranteeWarning)
+            uli.simulate(learner, mdp, 2000, seed=0)
     for rival in (uli.UCBVI(), uli.UBEV()):
         uli.simulate(rival, mdp, 100, seed=0)
     player = uli.PolicyElimination().start(mdp.rewards)

@@ -10,7 +10,7 @@ import numpy as np
 from uli_fast.errors import MissingExtraError
 from uli_fast.guarantees import Guarantee
 from uli_fast.report.bounds import binds_from, known, positive_gaps
-from uli_fast.report.checks import check, tightest
+from uli_fast.report.checks import Check, check, tightest
 from uli_fast.report.turning import ahead_from, comparable, rival_among
 from uli_fast.report.words import cut, label, unit
 from uli_fast.runs import Runs
@@ -80,7 +80,7 @@ def _cells(r: Runs, against: Guarantee | None) -> list[str]:
     if not known(r):
         return ["?"] * 4
     late = r.gap_from(np.array([r.horizon // 10 + 1])).max()
-    checked, failures = check(r, against), "no F"
+    checked, failures = _check(r, against), "no F"
     if checked is not None:
         count = f"{checked.coverage.failures}/{checked.coverage.runs}"
         failures = "untested" if checked.tested is False else count
@@ -91,6 +91,11 @@ def _cells(r: Runs, against: Guarantee | None) -> list[str]:
         f"{late:.2g}",
         failures,
     ]
+
+
+def _check(r: Runs, against: Guarantee | None) -> Check | None:
+    """Hold Runs against their own F, a rival against the tightest, a void promise against none."""
+    return check(r, against if r.baseline else None)
 
 
 def _turned(r: Runs, rival: Runs) -> str:
@@ -111,7 +116,7 @@ def _caption(runs: Sequence[Runs], named: Sequence[str], rival: int | None) -> l
         f"late gap: the largest played in the last nine tenths of the {word}s",
         f"beyond F: runs with a gap above F at some {word}",
     ]
-    found = [check(r, against) if known(r) else None for r in runs]
+    found = [_check(r, against) for r in runs]
     if any(c is not None and c.tested is False for c in found):
         lines.append("untested: F excluded no gap up to the horizon, so that no run could")
     lines += _starts(runs, named)
