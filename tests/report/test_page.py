@@ -337,7 +337,7 @@ def test_names_are_text_and_nothing_else(tmp_path):
     failures = ElementTree.fromstring(shown.drawings[1])
     written = ["".join(text.itertext()) for text in failures.iter("text")]
     assert "$x^" in written and "a&b" in written and "$\\frac{1}{2}$" in written
-    assert "<script>alert(1)</s…" in written
+    assert "<script>alert…cript>" in written
     assert all(len(text) < 60 for text in written)
     assert "'=HYPERLINK(1)" in {row["learner"] for row in shown.csv("runs")}
 

@@ -91,11 +91,11 @@ def test_the_terminal_says_so_too_within_80_columns():
     header = next(line for line in text.splitlines() if line.startswith("learner"))
     assert header.split() == "learner regret last bad late gap beyond F ahead rounds/s".split()
     assert all(len(line.rstrip()) <= 80 for line in text.splitlines())
-    assert "a learner with a name …" in text and long not in text
+    assert "a learner with … and on" in text and long not in text
     assert text.count("…") == text.count("a learner with")  # names are cut, nothing else
     assert "untested  " in text and "untested*" in text and "5.0e+08" in text
     assert "untested: F excluded no gap" in text
-    assert f"from round: a learner with a name … {T + 1}, {T + 1}" in " ".join(text.split())
+    assert f"from round: a learner with … and on {T + 1}, {T + 1}" in " ".join(text.split())
     assert "held against that of a learner with" in " ".join(text.split())
 
 

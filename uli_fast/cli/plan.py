@@ -174,7 +174,7 @@ def _tables(
     from rich.text import Text
 
     from uli_fast.report.tables import LONGEST_NAME, plain_table
-    from uli_fast.report.words import cut
+    from uli_fast.report.words import squeezed
 
     gaps = subject.gaps
     columns = {
@@ -192,7 +192,7 @@ def _tables(
         shown = every[i : i + MOST_COLUMNS]
         table = plain_table(subject.title if i == 0 else "", ["learner", *(x for x, _ in shown)])
         for name, cells in zip(bounds, zip(*(x for _, x in shown), strict=True), strict=True):
-            table.add_row(Text(cut(name, LONGEST_NAME + 1)), *map(_short, cells))
+            table.add_row(Text(squeezed(name, LONGEST_NAME + 1)), *map(_short, cells))
         yield table
     yield Text("\n".join(lines))
 

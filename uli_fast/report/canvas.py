@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.report.words import cut, number, power, unit
+from uli_fast.report.words import number, power, squeezed, unit
 from uli_fast.runs import Runs
 
 # Points of a line.
@@ -110,6 +110,6 @@ def log_ticks(axis: Any) -> None:
 
 def rows(axes: Any, names: Sequence[str]) -> None:
     """Give each row its name, the first at the top; names are text and never formulas."""
-    axes.set_yticks(range(len(names)), [cut(name, 20) for name in names], parse_math=False)
+    axes.set_yticks(range(len(names)), [squeezed(name, 20) for name in names], parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(True, axis="x", alpha=0.3)

@@ -12,7 +12,7 @@ from uli_fast.guarantees import Guarantee
 from uli_fast.report.bounds import binds_from, known, positive_gaps
 from uli_fast.report.checks import Check, check, tightest
 from uli_fast.report.turning import ahead_from, comparable, rival_among
-from uli_fast.report.words import cut, label, unit
+from uli_fast.report.words import label, squeezed, unit
 from uli_fast.runs import Runs
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def runs_table(
         rows.append([*_cells(r, against), *turned, f"{r.speed:.2g}"])
     widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
     most = max(8, min(LONGEST_NAME, WIDTH - sum(widths) - 2 * len(widths)))
-    named = [cut(label(name), most) for name in names or [short_name(x) for x in runs]]
+    named = [squeezed(label(name), most) for name in names or [short_name(x) for x in runs]]
     heading = first.problem if title is None else f"{label(title)}: {first.problem}"
     size = f"{first.horizon:.6g} {unit(first)}s, {first.replications} replications"
     table = plain_table(f"{heading}\n{size}", ["learner", *headers])

@@ -35,6 +35,16 @@ def cut(name: str, most: int) -> str:
     return name[: most - 1] + "…" + end
 
 
+def squeezed(name: str, most: int) -> str:
+    """Shorten a name that would not fit in its middle: swept names differ at their end."""
+    inner = name.strip("\u2068\u2069")
+    if len(inner) <= most:
+        return name
+    tail = most // 3
+    short = f"{inner[: most - 1 - tail]}…{inner[-tail:]}"
+    return short if inner == name else f"\u2068{short}\u2069"
+
+
 def power(x: float, _: object = None) -> str:
     """Return a power of ten."""
     return "10" + str(round(math.log10(x))).translate(_SUPERSCRIPTS)
