@@ -397,7 +397,7 @@ def path(name: str, value: Any) -> Path:
     """Return a path; the empty one would be the current folder by accident."""
     try:
         given = os.fspath(value)
-    except TypeError:
+    except Exception:  # whatever an object does when it is asked for its path
         raise ArgumentError(name, f"must be a path, got {value!r}") from None
     if not isinstance(given, str) or not given or "\0" in given:
         raise ArgumentError(name, f"must be a path that is not empty, got {value!r}")

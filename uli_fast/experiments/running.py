@@ -116,7 +116,7 @@ def run(
         Receives a sentence now and then, such as how long it will take.
     """
     file = study if isinstance(study, StudyFile) else StudyFile.read(study)
-    asked = None if replications is None else _check.whole("replications", replications)
+    asked = None if replications is None else _check.replications("replications", replications)
     workers = _check.jobs("jobs", jobs)
     keep_every = _check.positive("keep_every", keep_every)
     backend = _check.backend("backend", backend)
