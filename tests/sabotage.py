@@ -409,8 +409,8 @@ SABOTAGES = (
     Sabotage(
         "trie passes over rows that tie (<= for <)",
         "uli_fast/kernels/_trie.py",
-        "if bound < best or (bound == best and 0 <= winner < smallest):",
-        "if bound <= best:",
+        "if trie.bound[g] < best:",
+        "if trie.bound[g] <= best:",
         CHOICES,
     ),
     Sabotage(

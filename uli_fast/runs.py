@@ -8,16 +8,16 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uli_fast import _check, metrics
-from uli_fast._files import refused
+from uli_fast._files import flush, flush_folder, make_folder, refused, write_text
 from uli_fast._typing import B1, F64, I8, I64
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RunsFileError, UliError
 from uli_fast.guarantees import Guarantee
@@ -289,23 +289,28 @@ class Runs:
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write manifest.json and .npy files into a new folder, all or nothing."""
+        self.save_part(folder, {})
+
+    def save_part(self, folder: str | os.PathLike[str], part_of: Mapping[str, Any]) -> None:
+        """Write as ``save`` does, with what these runs are a part of."""
         target = _check.path("folder", folder)
         with refused(target):
             if target.exists():
                 raise ArgumentError("folder", f"{target} exists already")
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
             part = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
             try:
-                self._write(part)
+                self._write(part, part_of)
                 part.chmod(0o755)
                 part.rename(target)
-                _flush_folder(target.parent)
+                flush_folder(target.parent)
             except BaseException:
                 shutil.rmtree(part, ignore_errors=True)
                 raise
 
-    def _write(self, folder: Path) -> None:
+    def _write(self, folder: Path, part_of: Mapping[str, Any]) -> None:
         plain: dict[str, Any] = {"schema": SCHEMA, "versions": versions()}
+        plain["part_of"] = dict(part_of)
         arrays: dict[str, dict[str, Any]] = {}
         for f in fields(self):
             value = getattr(self, f.name)
@@ -313,7 +318,7 @@ class Runs:
                 path = folder / f"{f.name}.npy"
                 with path.open("wb") as file:
                     np.save(file, value, allow_pickle=False)
-                    _flush(file)
+                    flush(file)
                 arrays[f.name] = {
                     "sha256": _digest(path),
                     "dtype": str(value.dtype),
@@ -365,33 +370,6 @@ def _stacked(arrays: Sequence[Any]) -> Any:
     return result
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a small file whole or not at all, and make sure that it is on the disk."""
-    part = path.with_name(f".{path.name}-{os.getpid()}")
-    try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text)
-            _flush(file)
-        part.replace(path)
-        _flush_folder(path.parent)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _flush(file: IO[Any]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _flush_folder(folder: Path) -> None:
-    if os.name != "nt":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 def versions() -> dict[str, str]:
     """Return the versions that shape a result."""
     import sys
@@ -427,7 +405,10 @@ def _read(folder: Path, name: str, entry: dict[str, Any]) -> Any:
         raise RunsFileError(f"{path} has the wrong size")
     if _digest(path) != entry["sha256"]:
         raise RunsFileError(f"{path} has been altered")
-    array = np.load(path, allow_pickle=False)
-    if str(array.dtype) != entry["dtype"] or list(array.shape) != entry["shape"]:
+    with path.open("rb") as file:  # the header first: it may claim more than there is memory
+        version = np.lib.format.read_magic(file)
+        read = {(1, 0): np.lib.format.read_array_header_1_0}.get(version)
+        shape, _, dtype = read(file) if read else (None, None, None)
+    if str(dtype) != entry["dtype"] or shape != tuple(entry["shape"]):
         raise RunsFileError(f"{path} does not match the manifest")
-    return array
+    return np.load(path, allow_pickle=False)

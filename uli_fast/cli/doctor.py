@@ -122,7 +122,25 @@ def warm_up() -> None:
     for problem in problems:
         uli.simulate(framework, problem, 10, seed=0)
     _warm_up_adversarial()
+    _warm_up_linear()
     _warm_up_policies()
+    for problem in problems:
+        uli.turning_point(learners[0], learners[2], problem, 10**4, 1, seed=0)
+
+
+def _warm_up_linear() -> None:
+    import numpy as np
+
+    import uli_fast as uli
+
+    square = uli.arm_sets.Polytope(np.vstack([np.eye(2), -np.eye(2)]), np.ones(4))
+    for noise in ("bernoulli", "gaussian"):
+        problem = uli.LinearBandit([0.5, 0.2], np.eye(2), noise=noise)
+        for learner in (uli.LinearElimination(), uli.LinUCB()):
+            uli.simulate(learner, problem, 1000, seed=0)
+    for region in (uli.arm_sets.Ball(2), square, uli.arm_sets.L1Ball(2)):
+        about = uli.LinearBandit([0.5, 0.2], arm_set=region)
+        uli.simulate(uli.SpannerElimination(), about, 10**5, seed=0)
 
 
 def _warm_up_policies() -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uli_fast import _check
-from uli_fast._files import refused
+from uli_fast._files import refused, write_text
 from uli_fast.compare import Comparison
 from uli_fast.errors import MissingExtraError, RunsFileError
 from uli_fast.experiments.store import Store, read_json
 from uli_fast.experiments.study_file import StudyFile
-from uli_fast.runs import Runs, versions, write_text
+from uli_fast.runs import Runs, versions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +51,8 @@ class Results:
     provenance: Mapping[str, Any]
     # Replications that are not there yet, by problem and learner.
     missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    # Numbers of the replications that are, by problem and learner.
+    numbers: Mapping[str, Mapping[str, list[int]]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Results:
@@ -61,6 +63,7 @@ class Results:
         M = manifest["replications"]
         found: dict[str, dict[str, Runs]] = {}
         missing: dict[str, dict[str, int]] = {}
+        numbers: dict[str, dict[str, list[int]]] = {}
         for cell in manifest["cells"]:
             store = Store(source / "cells" / cell["id"])
             left = sum(count for _, count in store.missing(M))
@@ -68,6 +71,7 @@ class Results:
                 missing.setdefault(cell["problem"], {})[cell["learner"]] = left
             if left < M:
                 found.setdefault(cell["problem"], {})[cell["learner"]] = store.load(M)
+                numbers.setdefault(cell["problem"], {})[cell["learner"]] = store.numbers(M)
         if not found:
             raise RunsFileError(f"{source} holds no results yet")
         provenance = {key: manifest[key] for key in ("study", "versions")}
@@ -78,7 +82,7 @@ class Results:
                 for learner, left in each.items()
             }
         comparisons = {problem: Comparison(runs) for problem, runs in found.items()}
-        return cls(manifest["title"], M, comparisons, provenance, missing)
+        return cls(manifest["title"], M, comparisons, provenance, missing, numbers)
 
     @property
     def complete(self) -> bool:
@@ -107,7 +111,7 @@ class Results:
                 columns = {
                     "problem": problem,
                     "learner": learner,
-                    "replication": range(runs.replications),
+                    "replication": self.numbers[problem][learner],
                     "regret": runs.final_regret(),
                     "last_mistake": runs.last_mistake(),
                     "worst_ratio": runs.worst_ratio,
@@ -154,7 +158,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         words = [cell[key] for cell in manifest["cells"] for key in ("id", "problem", "learner")]
         if not all(isinstance(word, str) for word in [*words, manifest["title"]]):
             raise TypeError
-        if any(Path(cell["id"]).name != cell["id"] for cell in manifest["cells"]):
+        if any(Path(c["id"]).name != c["id"] or c["id"] == ".." for c in manifest["cells"]):
             raise RunsFileError(f"{path} names folders outside of it")
         _ = manifest["study"], manifest["versions"]
         _check.whole("replications", manifest["replications"])

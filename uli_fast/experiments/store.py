@@ -7,6 +7,7 @@ depends on its number alone, so that parts of any size make the same whole.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 import json
 import os
@@ -16,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from uli_fast._files import refused
+from uli_fast._files import make_folder, refused, write_text
 from uli_fast.errors import ResultsError, RunsFileError
-from uli_fast.runs import Runs, versions, write_text
+from uli_fast.runs import Runs, versions
 
 PART = re.compile(r"part-(\d+)-(\d+)")
 
@@ -38,9 +39,11 @@ class Store:
 
     def _open(self, about_now: dict[str, Any]) -> None:
         with refused(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             for left in self.folder.glob(".part-*"):  # of a process that was killed
                 shutil.rmtree(left, ignore_errors=True)
+            for file in self.folder.glob(".about.json-*"):
+                file.unlink(missing_ok=True)
             about = self.folder / "about.json"
             if not about.exists():
                 write_text(about, json.dumps(about_now, indent=1, sort_keys=True))
@@ -77,7 +80,18 @@ class Store:
 
     def add(self, first: int, runs: Runs) -> None:
         """Write a part."""
-        runs.save(self.folder / f"part-{first}-{runs.replications}")
+        runs.save_part(self.folder / f"part-{first}-{runs.replications}", self._part_of(first))
+
+    def _part_of(self, first: int) -> dict[str, Any]:
+        """Return what a part is bound to: the batch, and the number of its first replication."""
+        about = read_json(self.folder / "about.json")
+        text = json.dumps(about, sort_keys=True)
+        return {"batch": hashlib.sha256(text.encode()).hexdigest(), "first": first}
+
+    def numbers(self, replications: int) -> list[int]:
+        """Return the numbers of the replications that are there, in order."""
+        there = (n for first, count, _ in self.parts() for n in range(first, first + count))
+        return [n for n in there if n < replications]
 
     def load(self, replications: int | None = None) -> Runs:
         """Return all parts as one, in the order of replications, or the first of them."""
@@ -86,15 +100,19 @@ class Store:
             parts = [part for part in parts if part[0] < replications]
         if not parts:
             raise RunsFileError(f"{self.folder} holds no results yet")
-        joined = Runs.joined([self._part(path) for _, _, path in parts])
+        joined = Runs.joined([self._part(*part) for part in parts])
         if replications is None:
             return joined
         first, count, _ = parts[-1]
         return joined.first(joined.replications - max(0, first + count - replications))
 
-    def _part(self, path: Path) -> Runs:
+    def _part(self, first: int, count: int, path: Path) -> Runs:
         try:
-            return Runs.load(path)
+            runs = Runs.load(path)
+            part_of = read_json(path / "manifest.json").get("part_of")
+            if part_of != self._part_of(first) or runs.replications != count:
+                raise RunsFileError(f"{path} is a part of something else")
+            return runs
         except RunsFileError as problem:
             raise RunsFileError(
                 f"{problem}; to have these replications run again, remove {path} and resume"
@@ -125,7 +143,7 @@ def refuse_strangers(folder: Path, own: str) -> None:
 def locked(folder: Path) -> Iterator[None]:
     """Keep other processes out of a folder of results."""
     with refused(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
         try:

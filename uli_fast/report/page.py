@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from uli_fast import _check
+from uli_fast._files import write_text
 from uli_fast.errors import MissingExtraError, ReportError
 from uli_fast.report.canvas import Line, lines_of
 from uli_fast.report.checks import Verdict, caveats, notes, verdict
@@ -19,7 +20,7 @@ from uli_fast.report.missing import incomplete, with_missing
 from uli_fast.report.pictures import Picture, pictures_of
 from uli_fast.report.summaries import Table, details_of, summary_of
 from uli_fast.report.words import clean, label, number, unit
-from uli_fast.runs import Runs, write_text
+from uli_fast.runs import Runs
 
 if TYPE_CHECKING:
     from uli_fast.compare import Comparison

@@ -43,7 +43,7 @@ def read_page(page: Path) -> tuple[str, str, str]:
 
 def write_page(page: Path, checks: Sequence[Check], rows: Sequence[Row], quick: bool) -> None:
     """Replace the table between the markers; nothing else changes."""
-    from uli_fast.runs import write_text
+    from uli_fast._files import write_text
 
     before, _, after = read_page(page)
     how = "`uli verify --quick`" if quick else "`uli verify`"
