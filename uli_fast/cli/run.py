@@ -136,12 +136,26 @@ def _cluster(backend: str | None, address: str | None) -> Iterator[None]:
         ) from None
     from joblib import parallel_config
 
-    try:
-        client = Client(address, timeout=CONNECT_SECONDS)
-    except (OSError, ValueError, TypeError) as problem:
-        said = f"no scheduler answers within {CONNECT_SECONDS} s"
-        if not isinstance(problem, OSError):
-            said = str(problem).splitlines()[0]
-        raise click.ClickException(f"--address {address}: {said}") from None
-    with client, parallel_config("dask"):
+    if address is not None:
+        _reach(address)
+    with Client(address, timeout=CONNECT_SECONDS), parallel_config("dask"):
         yield
+
+
+def _reach(address: str) -> None:
+    """Refuse an address where nobody listens, before a client hangs on to it.
+
+    A client that could not be made leaves threads behind, which a later one may wait for.
+    """
+    import socket
+
+    kind, _, place = address.rpartition("://")
+    host, _, port = place.rpartition(":")
+    if kind not in ("", "tcp", "tls") or not host or not port.isdigit():
+        raise click.ClickException(f"--address {address}: must be like tcp://host:port")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except (OSError, OverflowError):
+        raise click.ClickException(
+            f"--address {address}: no scheduler answers within {CONNECT_SECONDS} s"
+        ) from None
