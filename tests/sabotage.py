@@ -24,6 +24,8 @@ CHOICES = f"{POLICY}::test_every_way_of_choosing_equals_enumeration_on_the_same_
 EVENTS = "tests/theory/test_nice_events.py"
 SE = "uli_fast/kernels/successive_elimination.py"
 PE = "uli_fast/kernels/phased_elimination.py"
+LINES = "uli_fast/kernels/_lines.py"
+TOUCH = "tests/kernels/test_lines.py"
 ROW = "tests/verify/test_verify.py::test_a_row_holds"
 
 
@@ -128,11 +130,60 @@ SABOTAGES = (
         f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[lil_ucb]",
     ),
     Sabotage(
-        "refused Bernoulli blocks are thrown away",
-        "uli_fast/kernels/_blocks.py",
-        "law.urn[0, a], law.urn[1, a] = k, successes",
+        "what is left of a Bernoulli block is thrown away",
+        LINES,
+        "law.urn[0, a], law.urn[1, a] = left + lost, left",
         "law.urn[0, a], law.urn[1, a] = 0, 0",
-        "tests/theory/test_laws.py::test_refused_blocks_keep_the_law",
+        f"{TOUCH}::test_what_is_left_of_a_block_is_in_the_urn",
+    ),
+    Sabotage(
+        "the ceiling on touching a line is too low",
+        LINES,
+        "return D, D * z * (1.0",
+        "return D, D * z * (1.2",
+        f"{TOUCH}::test_no_first_touch_is_likelier_than_the_ceiling_allows",
+    ),
+    Sabotage(
+        "Q takes two successes too many",
+        LINES,
+        "* room) + 1",
+        "* room) + 3",
+        f"{TOUCH}::test_no_first_touch_is_likelier_than_the_ceiling_allows",
+    ),
+    Sabotage(
+        "blocks below the ceiling are accepted unseen",
+        LINES,
+        "if D > 0 and math.log(rng.random()) >= safety:",
+        "if D > 0:",
+        f"{TOUCH}::test_blocks_end_as_single_rewards_do",
+    ),
+    Sabotage(
+        "every touch of Q counts",
+        LINES,
+        "if D > 0 and math.log(rng.random()) >= safety:",
+        "if D < 0:",
+        f"{TOUCH}::test_blocks_end_as_single_rewards_do",
+    ),
+    Sabotage(
+        "a block touches its line a play late",
+        LINES,
+        "if wins - left <= m * i - x:",
+        "if wins - left <= m * (i - 1) - x:",
+        f"{TOUCH}::test_blocks_end_as_single_rewards_do",
+    ),
+    Sabotage(
+        "a line against the rivals' index of now",
+        "uli_fast/kernels/_leads.py",
+        "c = best_rival(rule, indices, A, t + k)",
+        "c = best_rival(rule, indices, A, t + 1)",
+        f"{TOUCH}::test_above_its_line_an_arm_leads",
+    ),
+    Sabotage(
+        "binomial draws below the mode are never refused",
+        "uli_fast/kernels/_binomial.py",
+        "return v * ratio <= 1.0 if k < mode",
+        "return True if k < mode",
+        "tests/kernels/test_binomial.py::test_draws_have_their_probabilities",
     ),
     Sabotage(
         "SE accepts every block that it has drawn",

@@ -70,6 +70,24 @@ def test_refused_blocks_keep_the_law(learner, caution, monkeypatch):
     assert (skip.final_plays[:100] != usual.final_plays).any(axis=1).mean() > 0.9
 
 
+@pytest.mark.parametrize("caution", [1.0, 0.05])
+@pytest.mark.parametrize("learner", [uli.UCB(0.1), uli.LilUCB(0.1)])
+def test_ties_keep_the_law_over_long_horizons(learner, caution, monkeypatch):
+    """Where leads are long and end by chance; with little caution blocks often end early."""
+    problem, T = uli.BernoulliBandit([0.5, 0.5, 0.5]), 300_000
+    careful = uli.BernoulliBandit.law
+
+    def careless(self, rng, engine="rounds"):
+        law = careful(self, rng, engine)
+        return law._replace(caution=caution) if engine == "skip" else law
+
+    monkeypatch.setattr(uli.BernoulliBandit, "law", careless)
+    skip = uli.simulate(learner, problem, T, 800, seed=25, engine="skip", rounds=[T // 3, T])
+    play = uli.simulate(learner, problem, T, 800, seed=26, engine="rounds", rounds=[T // 3, T])
+    assert min(pvalues_of(skip, play)) > 0.0001
+    assert skip.tv_bound == 0.0
+
+
 def test_gaussian_blocks_are_certified_over_long_horizons():
     problem = uli.GaussianBandit([0.5, 0.45], sigma=0.5)
     for learner in (uli.SuccessiveElimination(0.1), uli.UCB(0.1), uli.LilUCB(0.1)):
