@@ -130,6 +130,13 @@ SABOTAGES = (
         f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[lil_ucb]",
     ),
     Sabotage(
+        "a design is certified by long arms alone",
+        "uli_fast/designs.py",
+        "squares * bound > known",
+        "squares * bound > 4.0 * known",
+        "tests/test_designs.py::test_the_largest_leverage_is_that_of_all_arms",
+    ),
+    Sabotage(
         "what is left of a Bernoulli block is thrown away",
         LINES,
         "law.urn[0, a], law.urn[1, a] = left + lost, left",

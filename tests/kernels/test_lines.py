@@ -194,7 +194,12 @@ def test_above_its_line_an_arm_leads(learner):
         state.n[:] = rng.integers(4, 10 ** rng.integers(1, 7, 3) + 5)
         state.total[:] = rng.binomial(state.n, rng.uniform(0.2, 0.8))
         t = state.clock[0] = state.n.sum()
-        values = state.total / state.n + [radius(t + 1, n) for n in state.n]
+        bonus = np.array([radius(t + 1, n) for n in state.n])
+        values = state.total / state.n + bonus
+        if rng.random() < 0.5:  # a close lead of the arm played most, whose rivals gain on it
+            behind = values[state.n.argmax()] - bonus
+            state.total[:] = np.where(state.n < state.n.max(), state.n * behind - 0.1, state.total)
+            values = state.total / state.n + bonus
         A, second = int(values.argmax()), float(np.sort(values)[-2])
         n, k = int(state.n[A]), int(rng.integers(2, min(state.n[A], 3000) + 1))
         indices = restore_indices(rule, state)
