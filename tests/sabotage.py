@@ -104,8 +104,8 @@ SABOTAGES = (
     Sabotage(
         "UCB ties go to the largest index (>= for >)",
         "uli_fast/kernels/_optimism.py",
-        "if value[a] > best:",
-        "if value[a] >= best:",
+        "if index > best:\n            arm",
+        "if index >= best:\n            arm",
         f"{NAIVE}::test_rounds_equals_naive_on_the_same_draws[ucb]",
     ),
     Sabotage(
@@ -179,11 +179,18 @@ SABOTAGES = (
         f"{TOUCH}::test_blocks_end_as_single_rewards_do",
     ),
     Sabotage(
-        "a line against the rivals' index of now",
-        "uli_fast/kernels/_leads.py",
-        "c = best_rival(rule, indices, A, t + k)",
-        "c = best_rival(rule, indices, A, t + 1)",
+        "a line that forgets how a bonus falls",
+        "uli_fast/kernels/_optimism.py",
+        "c - bonus * (np.sqrt(n * (n + k)) - n) / k",
+        "c - bonus",
         f"{TOUCH}::test_above_its_line_an_arm_leads",
+    ),
+    Sabotage(
+        "UCB's line against the rivals' index of now",
+        "uli_fast/kernels/_leads.py",
+        "best_rival(rule, indices, A, t + k)",
+        "best_rival(rule, indices, A, t + 1)",
+        "tests/theory/test_laws.py::test_long_leads_end_when_a_rival_has_grown",
     ),
     Sabotage(
         "binomial draws below the mode are never refused",

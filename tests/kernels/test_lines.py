@@ -8,9 +8,8 @@ import pytest
 from scipy.stats import binom, chisquare
 
 import uli_fast as uli
-from uli_fast.kernels._leads import line_below
 from uli_fast.kernels._lines import longest_block, play_above, tilt, walk_fresh
-from uli_fast.kernels._optimism import restore_indices
+from uli_fast.kernels._optimism import line_of, restore_indices
 from uli_fast.kernels._rewards import BernoulliBlocks
 from uli_fast.learners._arms import empty_state
 
@@ -179,9 +178,7 @@ def test_single_rewards_end_at_the_first_round_outside():
 def test_above_its_line_an_arm_leads(learner):
     """With the smallest sums above the line, round by round, and the indices as written."""
     rule, rng, checked = learner.rule(), np.random.default_rng(1), 0
-    line = numba.njit(
-        lambda rule, state, indices, A, second, k: line_below(rule, state, indices, A, second, k)
-    )
+    line = numba.njit(lambda indices, A, rival, k: line_of(indices, A, rival, k))
 
     def radius(t, n):
         inside = 2 * np.log(t) + np.log(2 / learner.delta)
@@ -204,7 +201,11 @@ def test_above_its_line_an_arm_leads(learner):
         n, k = int(state.n[A]), int(rng.integers(2, min(state.n[A], 3000) + 1))
         indices = restore_indices(rule, state)
         indices.value[:] = values
-        x, m = line(rule, state, indices, A, second, k)
+        if isinstance(learner, uli.UCB):  # those of the last round
+            rivals = [a for a in range(3) if a != A]
+            second = max(state.total[a] / state.n[a] + radius(t + k, state.n[a]) for a in rivals)
+        start, m = line(indices, A, second, k)
+        x = state.total[A] - start
         for i in np.unique(rng.integers(1, k, 8)):
             wins = max(0, floor(m * i - x) + 1)  # the fewest above the line
             if wins > i:

@@ -21,6 +21,7 @@ from uli_fast.kernels._optimism import (
     confidence,
     credit,
     leader,
+    line_of,
     margin,
     moves,
     play_first,
@@ -35,10 +36,9 @@ from uli_fast.kernels._rewards import Law, RealLaw, total_after
 # Real rewards: blocks start at this many pulls of the leader and are worth at least this
 # many rounds; where none is safe, so many rounds are played before the next attempt.
 FIRST_BLOCK, SHORTEST_BLOCK, SINGLE_ROUNDS = 32, 8, 64
-# Bernoulli rewards: lines start at this many pulls (n radius(n) is concave from 3 on), and
-# are drawn anew after so many single rounds. Blocks start at so many rewards above a line.
-FIRST_LINE, WINDOW, LOW = 4, 128, 12.0
-SHORTEST_LINE = 32
+# Bernoulli rewards: lines are drawn anew after so many single rounds. Blocks start at so
+# many rewards above a line and are worth at least this many rounds.
+WINDOW, LOW, SHORTEST_LINE = 128, 12.0, 32
 
 
 @step
@@ -74,48 +74,35 @@ def safe_plays(rule: Any, law: RealLaw, state: ArmState, indices: Indices, A: in
 
 
 @step
-def line_below(
-    rule: Any, state: ArmState, indices: Indices, A: int, second: float, k: int
-) -> tuple[float, float]:
-    """Return height and slope of a line above which A leads in rounds t+2..t+k.
-
-    A leads while its sum exceeds B(n) = n (c - radius(n)), with the radius of round t+1
-    and the others' largest index c of round t+k. n radius(n) is concave, so B lies below
-    its chord. The height is what the sum exceeds the chord by now.
-    """
-    t, n, total = state.clock[ROUND], indices.pulls[A], state.total[A]
-    c = best_rival(rule, indices, A, t + k) if moves(rule) else second
-    c += margin(c)
-    height = total - n * (c - (indices.value[A] - indices.mean[A]))
-    last = total - (n + k) * (c - radius(rule, confidence(rule, t + 1), n + k))
-    return height, (height - last) / k
-
-
-@step
 def follow_line(rule: Any, law: Any, state: ArmState, indices: Indices) -> tuple[int, int, Any]:
     """Play the leader for a while; return it, the plays made and its new sum."""
-    refresh(rule, indices, state.clock[ROUND] + 1)
+    t = state.clock[ROUND]
+    refresh(rule, indices, t + 1)
     A, second = two_best(indices.value)
     n, total = state.n[A], state.total[A]
     fresh = is_fresh(law, A, n)
     roof = LOW
-    if fresh and n >= FIRST_LINE:
+    if fresh:
         x, bonus = n * (indices.value[A] - second), indices.value[A] - indices.mean[A]
         if x >= LOW:
             k = longest_block(law, A, n, x, law.mu[A] - second + 0.5 * bonus)
             while k >= SHORTEST_LINE:
-                height, slope = line_below(rule, state, indices, A, second, k)
+                rival = best_rival(rule, indices, A, t + k) if moves(rule) else second
+                floor, slope = line_of(indices, A, rival, k)
+                height = total - floor
                 if height >= 0.5 * x:
                     k, wins = play_above(law, A, n, k, height, slope)
                     return A, k, total + wins
                 k //= 2
         roof = max(LOW, 1.5 * x)
-    k = min(n, WINDOW) if n >= FIRST_LINE else 1
-    height, slope = line_below(rule, state, indices, A, second, k)
+    k = min(n, WINDOW)
+    rival = best_rival(rule, indices, A, t + k) if moves(rule) else second
+    floor, slope = line_of(indices, A, rival, k)
+    low = floor - total
     if fresh:
-        k, wins = walk_fresh(law, A, k, -height, roof - height, slope)
+        k, wins = walk_fresh(law, A, k, low, low + roof, slope)
     else:
-        k, wins = walk(law, A, n, k, -height, slope)
+        k, wins = walk(law, A, n, k, low, slope)
     return A, k, total + wins
 
 

@@ -19,7 +19,7 @@ from uli_fast.kernels._jit import kernel, step
 from uli_fast.kernels._rewards import Law, play_one
 
 # While one arm leads, up to this many rounds are played on one pair of bounds.
-LONGEST_STRETCH = 1024
+SHORT_STRETCH, LONGEST_STRETCH = 16, 1024
 
 
 class Indices(NamedTuple):
@@ -160,20 +160,31 @@ def play_first(
 
 
 @step
-def stretch(law: Law, n: int, total: Any, a: int, k: int, bonus: float, rival: float) -> Any:
-    """Play arm a up to k times, stopping once mean + bonus no longer beats the rival.
+def stretch(law: Law, n: int, total: Any, a: int, k: int, floor: float, slope: float) -> Any:
+    """Play arm a up to k times, stopping once its sum is not above a line.
 
-    Returns the count and the sum. ``bonus`` bounds the radius from below and
-    ``rival`` the other indices from above over the whole stretch, so every play
+    Returns the count and the sum. Above the line arm a leads (``line_of``), so every play
     here is the one that a comparison of all indices would choose.
     """
-    need = rival - bonus
-    for _ in range(k):
-        total = play_one(law, a, n, total)
-        n += 1
-        if total <= need * n:
-            break
-    return n, total
+    for i in range(1, k + 1):
+        total = play_one(law, a, n + i - 1, total)
+        if total <= floor + slope * i:
+            return n + i, total
+    return n + k, total
+
+
+@step
+def line_of(indices: Indices, A: int, rival: float, k: int) -> tuple[float, float]:
+    """Return floor and slope of a line; A leads for k plays while its sum is above.
+
+    ``rival`` bounds the other indices. A leads while its sum exceeds
+    B(n) = n (rival - radius(n)). radius(n) sqrt(n) never falls, neither with n nor with t,
+    so that B(n) <= n rival - radius(n0) sqrt(n0 n), from n0 on. That is convex: it lies
+    below its chord over k plays.
+    """
+    n = indices.pulls[A]
+    bonus, c = indices.value[A] - indices.mean[A], rival + margin(rival)
+    return n * (c - bonus), c - bonus * (np.sqrt(n * (n + k)) - n) / k
 
 
 @step
@@ -186,20 +197,20 @@ def play_singly(
     while state.clock[ROUND] < end:
         t = state.clock[ROUND]
         refresh(rule, indices, t + 1)
-        A = leader(indices.value)
+        A, rival = two_best(indices.value)
         n = state.n[A]
         window = min(longest, next_stop(record) - t, end - t)
         if window > 1:
-            bonus = radius(rule, confidence(rule, t + 1), float(n + window))
-            rival = best_rival(rule, indices, A, t + window)
-            rival += margin(rival)
-            after, total = stretch(law, n, state.total[A], A, window, bonus, rival)
+            if moves(rule):
+                rival = best_rival(rule, indices, A, t + window)
+            floor, slope = line_of(indices, A, rival, window)
+            after, total = stretch(law, n, state.total[A], A, window, floor, slope)
             played = after - n
         else:
             total = play_one(law, A, n, state.total[A])
             played = 1
         credit(rule, state, indices, A, played, total)
-        longest = min(2 * longest, LONGEST_STRETCH) if played == window else max(played, 1)
+        longest = min(2 * longest, LONGEST_STRETCH) if played == window else SHORT_STRETCH
         state.last[A] = t + played
         if t + played == next_stop(record):
             note(record, state.n, t + played)
