@@ -30,6 +30,8 @@ MISSING = "tests/players/test_missing.py"
 STUDY = "tests/study/test_contract.py"
 CRASH = "tests/study/test_crash.py"
 JOURNAL = "uli_fast/_journal.py"
+LINES = "uli_fast/kernels/_lines.py"
+TOUCH = "tests/kernels/test_lines.py"
 ROW = "tests/verify/test_verify.py::test_a_row_holds"
 
 # How an event gets into the journal, to be done otherwise.
@@ -50,7 +52,7 @@ NAMED = (
     "UCB bonus without log t",
     "lil'UCB bonus without log log",
     "optimistic blocks forget that the leader may lose",
-    "refused Bernoulli blocks are thrown away",
+    "blocks below the ceiling are accepted unseen",
     "a replication's stream depends on the seed alone",
     "F of SE with 13 for 14",
     "a live phase closes on the first arrivals",
@@ -143,8 +145,8 @@ SABOTAGES = (
     Sabotage(
         "UCB ties go to the largest index (>= for >)",
         "uli_fast/kernels/_optimism.py",
-        "if value[a] > best:",
-        "if value[a] >= best:",
+        "if index > best:\n            arm",
+        "if index >= best:\n            arm",
         f"{NAIVE}::test_rounds_equals_naive_on_the_same_draws[ucb]",
     ),
     Sabotage(
@@ -169,11 +171,74 @@ SABOTAGES = (
         f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[lil_ucb]",
     ),
     Sabotage(
-        "refused Bernoulli blocks are thrown away",
-        "uli_fast/kernels/_blocks.py",
-        "law.urn[0, a], law.urn[1, a] = k, successes",
+        "a design is certified by long arms alone",
+        "uli_fast/designs.py",
+        "squares * bound > known",
+        "squares * bound > 4.0 * known",
+        "tests/test_designs.py::test_the_largest_leverage_is_that_of_all_arms",
+    ),
+    Sabotage(
+        "what is left of a Bernoulli block is thrown away",
+        LINES,
+        "law.urn[0, a], law.urn[1, a] = left + lost, left",
         "law.urn[0, a], law.urn[1, a] = 0, 0",
-        "tests/theory/test_laws.py::test_refused_blocks_keep_the_law",
+        f"{TOUCH}::test_what_is_left_of_a_block_is_in_the_urn",
+    ),
+    Sabotage(
+        "the ceiling on touching a line is too low",
+        LINES,
+        "return D, D * z * (1.0",
+        "return D, D * z * (1.2",
+        f"{TOUCH}::test_no_first_touch_is_likelier_than_the_ceiling_allows",
+    ),
+    Sabotage(
+        "Q takes two successes too many",
+        LINES,
+        "* room) + 1",
+        "* room) + 3",
+        f"{TOUCH}::test_no_first_touch_is_likelier_than_the_ceiling_allows",
+    ),
+    Sabotage(
+        "blocks below the ceiling are accepted unseen",
+        LINES,
+        "if D > 0 and math.log(rng.random()) >= safety:",
+        "if D > 0:",
+        f"{TOUCH}::test_blocks_end_as_single_rewards_do",
+    ),
+    Sabotage(
+        "every touch of Q counts",
+        LINES,
+        "if D > 0 and math.log(rng.random()) >= safety:",
+        "if D < 0:",
+        f"{TOUCH}::test_blocks_end_as_single_rewards_do",
+    ),
+    Sabotage(
+        "a block touches its line a play late",
+        LINES,
+        "if wins - left <= m * i - x:",
+        "if wins - left <= m * (i - 1) - x:",
+        f"{TOUCH}::test_blocks_end_as_single_rewards_do",
+    ),
+    Sabotage(
+        "a line that forgets how a bonus falls",
+        "uli_fast/kernels/_optimism.py",
+        "c - bonus * (np.sqrt(n * (n + k)) - n) / k",
+        "c - bonus",
+        f"{TOUCH}::test_above_its_line_an_arm_leads",
+    ),
+    Sabotage(
+        "UCB's line against the rivals' index of now",
+        "uli_fast/kernels/_leads.py",
+        "best_rival(rule, indices, A, t + k)",
+        "best_rival(rule, indices, A, t + 1)",
+        "tests/theory/test_laws.py::test_long_leads_end_when_a_rival_has_grown",
+    ),
+    Sabotage(
+        "binomial draws below the mode are never refused",
+        "uli_fast/kernels/_binomial.py",
+        "return v * ratio <= 1.0 if k < mode",
+        "return True if k < mode",
+        "tests/kernels/test_binomial.py::test_draws_have_their_probabilities",
     ),
     Sabotage(
         "SE accepts every block that it has drawn",

@@ -178,6 +178,20 @@ def test_many_arms():
     assert design.iterations < 2000
 
 
+@pytest.mark.parametrize("tolerance", [2.0, 1.3])
+@pytest.mark.parametrize("narrow", [1.0, 1e-3])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_largest_leverage_is_that_of_all_arms(family, narrow, tolerance):
+    """Also where many are short, and where the largest is a short arm in a narrow direction."""
+    rng = np.random.default_rng(9)
+    arms = family(6000, 8, rng) * rng.uniform(0, 1, (6000, 1)) ** 2
+    arms[:, 0] *= narrow
+    arms[rng.integers(6000)] = 0.5 * narrow * np.eye(8)[0] if family is not flat else 0.0
+    design = designs.d_optimal(arms, tolerance)
+    assert_certified(arms, design, tolerance)
+    assert design.max_leverage == pytest.approx(leverages(arms, design.weights).max(), rel=1e-8)
+
+
 def test_span_coordinates_keep_lengths_and_angles():
     rng = np.random.default_rng(8)
     for arms in (flat(30, 6, rng), 1e8 * cube(20, 3, rng), 1e-8 * sphere(1, 4, rng)):

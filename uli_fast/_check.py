@@ -205,9 +205,9 @@ def vector(name: str, value: Any) -> F64:
     return result
 
 
-def matrix(name: str, value: Any) -> F64:
-    """Return a non-empty, finite, two-dimensional float array (a copy)."""
-    result = _floats(name, value)
+def matrix(name: str, value: Any, copy: bool = True) -> F64:
+    """Return a non-empty, finite, two-dimensional float array, a copy unless told otherwise."""
+    result = _floats(name, value, copy)
     if result.ndim != 2:
         raise ArgumentError(name, f"must be two-dimensional, got shape {result.shape}")
     if result.size == 0:
@@ -226,18 +226,20 @@ def vectors(name: str, value: Any) -> F64:
     return np.zeros((0, 0)) if flat else matrix(name, value)
 
 
-def _floats(name: str, value: Any) -> F64:
+def _floats(name: str, value: Any, copy: bool = True) -> F64:
     try:
         if np.iscomplexobj(value) or np.asarray(value).dtype.kind in "US":
             raise TypeError
-        result = np.array(value, dtype=np.float64)
+        result = np.array(value, dtype=np.float64, copy=copy or None)
     except Exception:  # whatever an object does when it is asked for its values
         raise ArgumentError(
             name, f"must be an array of numbers, got {type(value).__name__}"
         ) from None
-    if not np.isfinite(result).all():
+    # extremes of NaN are NaN; temporary arrays would take longer than the rest of a design
+    low, high = result.min(initial=0.0), result.max(initial=0.0)
+    if not (np.isfinite(low) and np.isfinite(high)):
         raise ArgumentError(name, "must be finite (no NaN, no infinity)")
-    if np.abs(result).max(initial=0.0) > LARGEST_NUMBER:
+    if max(-low, high) > LARGEST_NUMBER:
         raise ArgumentError(name, "holds a number that is too large")
     return result
 

@@ -35,6 +35,8 @@ LARGEST_ITERATIONS = 200_000
 MANY = 4000
 # Rank-one updates between two fresh factorisations.
 REFRESH = 100
+# Arms whose leverages are computed at a time, in memory that stays in the cache.
+PIECE = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +64,21 @@ def d_optimal(arms: Any, tolerance: float = 1.01) -> Design:
     DesignError
         The tolerance was not reached; happens only very close to 1.
     """
-    points = _check.matrix("arms", arms)
+    points = _check.matrix("arms", arms, copy=False)
     tolerance = _check.number("tolerance", tolerance)
     if not 1.0 < tolerance <= 2.0:
         raise ArgumentError("tolerance", f"must lie in (1, 2], got {tolerance!r}")
-    X, nu = _started(points, tolerance)
-    largest, iterations = _improve(X, nu, tolerance)
+    if len(points) <= MANY:
+        X, _ = _spanning(points)
+        nu, d = _pivots(X), X.shape[1]
+        largest, iterations = _improve(X, nu, tolerance)
+    else:
+        nu, coordinates, largest = _from_sample(points, tolerance)
+        d, iterations = coordinates.shape[1], 0
+        if largest > tolerance * d:
+            largest, iterations = _improve(points @ coordinates, nu, tolerance)
     nu.flags.writeable = False
-    return Design(nu, largest, X.shape[1], iterations)
+    return Design(nu, largest, d, iterations)
 
 
 def _improve(X: F64, nu: F64, tolerance: float) -> tuple[float, int]:
@@ -123,35 +132,50 @@ def _spanning(arms: F64) -> tuple[F64, F64]:
     return np.ascontiguousarray(left[:, keep]), singular[keep] * largest
 
 
-def _started(points: F64, tolerance: float) -> tuple[F64, F64]:
-    """Return the arms in good coordinates of their span, and a design to start from.
+def _from_sample(points: F64, tolerance: float) -> tuple[F64, F64, float]:
+    """Return a sample's design for all arms, good coordinates and the largest leverage.
 
-    Of many arms a sample decides both: its own design comes first, and arms outside its
-    span join it until there are none.
+    Arms outside the span of the sample join it until there are none. The coordinates of
+    all arms would be points @ coordinates, (K, rank).
     """
+    if not points.any():
+        raise ArgumentError("arms", "must not all be zero")
     K, d = points.shape
-    if K <= MANY:
-        X, _ = _spanning(points)
-        return X, _pivots(X)
-    largest = np.abs(points).max()
+    size = max(points.max(), -points.min())
     squares = np.einsum("ij,ij->i", points, points)
     chosen = np.random.default_rng(0).choice(K, size=min(K, max(20 * d, K // 20)), replace=False)
-    far = np.argpartition(-squares, min(4 * d, K - 1))[: 4 * d]
+    few = min(4 * d, K)
+    far = np.argpartition(squares, K - few)[K - few :]
     sample = np.union1d(chosen, far)
     while True:
-        _, singular, axes = np.linalg.svd(points[sample] / largest, full_matrices=False)
+        triangle = np.linalg.qr(points[sample] / size, mode="r")
+        _, singular, axes = np.linalg.svd(triangle, full_matrices=False)
         keep = singular > RANK_TOLERANCE * singular[0]
-        outside = _outside(points, axes[keep], largest * singular[0])
+        outside = _outside(points, axes[keep], size * singular[0])
         if not outside.size:
             break
         sample = np.union1d(sample, outside)
-    X = points @ (axes[keep].T / (singular[keep] * largest))
-    few = X[sample]
-    weights = _pivots(few)
-    _improve(few, weights, 1.0 + 0.5 * (tolerance - 1.0))
+    coordinates = axes[keep].T / (singular[keep] * size)
+    X = points[sample] @ coordinates
+    weights = _pivots(X)
+    _improve(X, weights, 1.0 + 0.5 * (tolerance - 1.0))
+    root, v = _whitened(X, weights)
     nu = np.zeros(K)
     nu[sample] = weights
-    return X, nu
+    return nu, coordinates, _largest_leverage(points, squares, coordinates @ root, v.max())
+
+
+def _largest_leverage(points: F64, squares: F64, whiten: F64, known: float) -> float:
+    """Return the largest |a whiten|^2 of all arms a, of which one is known to exist.
+
+    It is at most |a|^2 |whiten|^2, so that few arms have to be looked at if many are short.
+    """
+    bound = np.linalg.norm(whiten, 2) ** 2 * (1.0 + 1e-9)
+    long = np.flatnonzero(squares * bound > known)
+    for i in range(0, long.size, PIECE):
+        images = points[long[i : i + PIECE]] @ whiten
+        known = max(known, np.einsum("ij,ij->i", images, images).max())
+    return float(known)
 
 
 def _outside(points: F64, axes: F64, size: float) -> I64:
@@ -167,25 +191,34 @@ def _outside(points: F64, axes: F64, size: float) -> I64:
 def _pivots(X: F64) -> F64:
     """Return equal weights on d arms, each the furthest from the span of those before."""
     K, d = X.shape
-    nu, rest = np.zeros(K), X.copy()
-    for _ in range(d):
-        squares = np.einsum("ij,ij->i", rest, rest)
+    nu, axes = np.zeros(K), np.zeros((d, d))
+    squares = np.einsum("ij,ij->i", X, X)  # of what lies outside that span
+    for j in range(d):
         i = int(squares.argmax())
-        direction = rest[i] / np.sqrt(squares[i])
-        rest -= np.outer(rest @ direction, direction)
-        rest[i] = 0.0
+        axis = X[i]
+        for _ in range(2):  # once more, for what the first projection has rounded
+            axis = axis - axes[:j].T @ (axes[:j] @ axis)
+        axes[j] = axis / np.sqrt(axis @ axis)
+        squares -= (X @ axes[j]) ** 2
+        squares[i] = -1.0
         nu[i] = 1.0 / d
     return nu
 
 
-def _factorise(X: F64, nu: F64) -> tuple[F64, F64]:
-    """Return G(nu)^-1 and the leverages, from a QR factorisation of the support."""
+def _whitened(X: F64, nu: F64) -> tuple[F64, F64]:
+    """Return a root of G(nu)^-1 = root root^T, and the leverages, by a QR of the support."""
     nu /= nu.sum()
     support = nu > 0.0
     triangle = np.linalg.qr(X[support] * np.sqrt(nu[support])[:, None], mode="r")
-    root = np.linalg.inv(triangle)  # G^-1 = root root^T
-    whitened = X @ root
-    return root @ root.T, np.einsum("ij,ij->i", whitened, whitened)
+    root = np.linalg.inv(triangle)
+    images = X @ root
+    return root, np.einsum("ij,ij->i", images, images)
+
+
+def _factorise(X: F64, nu: F64) -> tuple[F64, F64]:
+    """Return G(nu)^-1 and the leverages."""
+    root, v = _whitened(X, nu)
+    return root @ root.T, v
 
 
 def _step(X: F64, nu: F64, inverse: F64, v: F64) -> tuple[F64, F64]:

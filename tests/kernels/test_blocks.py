@@ -2,9 +2,8 @@
 
 import numba
 import numpy as np
-import pytest
 
-from uli_fast.kernels._blocks import allowed_failures, draw_sweeps, plan_sweeps, play_block
+from uli_fast.kernels._blocks import draw_sweeps, plan_sweeps
 from uli_fast.kernels._rewards import BernoulliBlocks, play_one
 
 
@@ -22,11 +21,6 @@ def draw(law, active, n, total, k, room):
 @numba.njit
 def plan(law, active, n, room):
     return plan_sweeps(law, active, n, room)
-
-
-@numba.njit
-def block(law, a, n, k, total):
-    return play_block(law, a, n, k, total)
 
 
 @numba.njit
@@ -69,22 +63,6 @@ def test_planned_sweeps_are_seldom_refused():
         assert 8000 < k < 10_000  # nearly twice the room: half of the rewards are failures
         refused += not draw(rewards, active, 10**6, np.zeros(10, np.int64), k, 5000.0)
     assert refused == 0
-
-
-@pytest.mark.parametrize("p", [0.02, 0.5, 0.95])
-def test_an_accepted_block_holds_no_more_failures_than_allowed(p):
-    refused = 0
-    for seed in range(300):
-        rewards = law([p], caution=0.0, seed=seed)
-        played, total = block(rewards, 0, 1000, 200, 0)
-        if played == 200:
-            assert 200 - total <= allowed_failures(p, 0.0, 200)
-        else:
-            refused += 1
-            assert played == 1
-            assert rewards.urn[0, 0] == 199
-            assert 200 - (total + rewards.urn[1, 0]) > allowed_failures(p, 0.0, 200)
-    assert 50 < refused < 250
 
 
 def test_an_urn_gives_back_exactly_what_was_drawn():

@@ -70,6 +70,32 @@ def test_refused_blocks_keep_the_law(learner, caution, monkeypatch):
     assert (skip.final_plays[:100] != usual.final_plays).any(axis=1).mean() > 0.9
 
 
+@pytest.mark.parametrize("caution", [1.0, 0.05])
+@pytest.mark.parametrize("learner", [uli.UCB(0.1), uli.LilUCB(0.1)])
+def test_ties_keep_the_law_over_long_horizons(learner, caution, monkeypatch):
+    """Where leads are long and end by chance; with little caution blocks often end early."""
+    problem, T = uli.BernoulliBandit([0.5, 0.5, 0.5]), 300_000
+    careful = uli.BernoulliBandit.law
+
+    def careless(self, rng, engine="rounds"):
+        law = careful(self, rng, engine)
+        return law._replace(caution=caution) if engine == "skip" else law
+
+    monkeypatch.setattr(uli.BernoulliBandit, "law", careless)
+    skip = uli.simulate(learner, problem, T, 800, seed=25, engine="skip", rounds=[T // 3, T])
+    play = uli.simulate(learner, problem, T, 800, seed=26, engine="rounds", rounds=[T // 3, T])
+    assert min(pvalues_of(skip, play)) > 0.0001
+    assert skip.tv_bound == 0.0
+
+
+def test_long_leads_end_when_a_rival_has_grown():
+    """Bad arms come back by their bonus alone, in the midst of blocks as long as all before."""
+    problem, T = uli.BernoulliBandit([0.95, 0.2, 0.1]), 100_000
+    skip = uli.simulate(uli.UCB(0.1), problem, T, 600, seed=27, engine="skip", rounds=[T // 3, T])
+    play = uli.simulate(uli.UCB(0.1), problem, T, 600, seed=28, engine="rounds", rounds=[T // 3, T])
+    assert min(pvalues_of(skip, play)) > 0.0001
+
+
 def test_gaussian_blocks_are_certified_over_long_horizons():
     problem = uli.GaussianBandit([0.5, 0.45], sigma=0.5)
     for learner in (uli.SuccessiveElimination(0.1), uli.UCB(0.1), uli.LilUCB(0.1)):

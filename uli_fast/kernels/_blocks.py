@@ -4,10 +4,11 @@ A block is a number of pulls during which no decision can change. What decides
 that is a bound on the partial sums:
 
 - rewards in [0, 1] add between 0 and 1 each (tables, deterministic rewards);
-- of Bernoulli rewards the sum is drawn first, and what an arrangement of it can do
-  is checked then. A sum that allows too much is kept in an urn and its rewards are
+- of Bernoulli rewards the sums are drawn first, and what an arrangement of them can
+  do is checked then. Sums that allow too much are kept in an urn and their rewards are
   revealed one by one, as draws without replacement: given their sum they are a
-  random arrangement, so this is exact, and no sum is thrown away;
+  random arrangement, so this is exact, and no sum is thrown away (kernels/_lines.py
+  does better for a single arm);
 - Gaussian rewards are unbounded: a maximal inequality certifies a block, and its
   failure probability is added up in ArmState.tv.
 """
@@ -21,14 +22,13 @@ from typing import Any
 import numpy as np
 
 from uli_fast._typing import B1, Total
-from uli_fast.kernels._jit import by_type, kernel
+from uli_fast.kernels._jit import by_type, kernel, step
 from uli_fast.kernels._rewards import (
     BERNOULLI_BLOCKS,
     DETERMINISTIC,
     GAUSSIAN,
     Law,
     RealLaw,
-    play_one,
     total_after,
 )
 
@@ -51,13 +51,6 @@ def likely_excess(variance: float, k: int, caution: float) -> float:
     log_term = caution * (2.0 * np.log(2.0) * math.frexp(k)[1] + 5.0)  # >= 2 log k + 5
     third = log_term / 3.0
     return float(third + np.sqrt(third * third + 2.0 * variance * log_term))
-
-
-@kernel
-def allowed_failures(p: float, caution: float, k: int) -> int:
-    """Return the failures that a block of k rewards with mean p may hold."""
-    expected = (1.0 - p) * k
-    return min(k, int(expected + likely_excess(p * expected, k, caution)))
 
 
 def is_gaussian(law: Law) -> bool:
@@ -85,48 +78,15 @@ def _swing(law: Any, a: Any, k: Any) -> Callable[..., float]:
     return lambda law, a, k: 0.0
 
 
-def mean_floor(law: Law, a: int, n: int, k: int, total: Any) -> float:
+@step
+def mean_floor(law: RealLaw, a: int, n: int, k: int, total: float) -> float:
     """Bound from below the sample mean of arm a during its next k pulls."""
-    raise TypeError("mean_floor is called from compiled kernels only")
-
-
-@by_type(mean_floor)
-def _mean_floor(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., float]:
-    if law.instance_class is RealLaw:
-        return _real_mean_floor
-    # lowest when all failures that play_block lets pass come first
-    return lambda law, a, n, k, total: total / (n + allowed_failures(law.mu[a], law.caution, k))
-
-
-def _real_mean_floor(law: Any, a: Any, n: Any, k: Any, total: Any) -> float:
     if law.kind == DETERMINISTIC:
         return float(law.mu[a])
     if law.kind == GAUSSIAN:  # without noise the mean moves steadily to its last value
         drift = min(total / n, (total + k * law.mu[a]) / (n + k))
         return float(drift - swing(law, a, k) / n)
     return float(total / (n + k))
-
-
-def play_block(law: Law, a: int, n: int, k: int, total: Any) -> Any:
-    """Return the plays made, k at the most, and the reward sum after them (compiled only)."""
-    raise TypeError("play_block is called from compiled kernels only")
-
-
-@by_type(play_block)
-def _play_block(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., Any]:
-    if law.instance_class in BERNOULLI_BLOCKS:
-        return _bernoulli_block
-    return lambda law, a, n, k, total: (k, total_after(law, a, n, k, total))
-
-
-def _bernoulli_block(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
-    """Draw the sum of k rewards; a sum with too many failures goes into the urn."""
-    if law.urn[0, a] == 0:
-        successes = total_after(law, a, n, k, 0)
-        if k - successes <= allowed_failures(law.mu[a], law.caution, k):
-            return k, total + successes
-        law.urn[0, a], law.urn[1, a] = k, successes
-    return 1, play_one(law, a, n, total)
 
 
 def plan_sweeps(law: Law, active: B1, n: int, room: float) -> int:

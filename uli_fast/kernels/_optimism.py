@@ -14,17 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._arms import ROUND, ArmState, Record, next_stop, note, note_run, play_out
-from uli_fast.kernels._blocks import BLOCK_FAILURE, is_gaussian, mean_floor, play_block
+from uli_fast.kernels._arms import ROUND, ArmState, Record, next_stop, note
 from uli_fast.kernels._jit import kernel, step
 from uli_fast.kernels._rewards import Law, play_one
 
-# Blocks start at this many pulls of the leader and are worth at least this many rounds.
-FIRST_BLOCK, SHORTEST_BLOCK = 32, 8
 # While one arm leads, up to this many rounds are played on one pair of bounds.
-LONGEST_STRETCH = 1024
-# Where no block is safe, so many rounds are played before the next attempt.
-SINGLE_ROUNDS = 64
+SHORT_STRETCH, LONGEST_STRETCH = 16, 1024
 
 
 class Indices(NamedTuple):
@@ -70,6 +65,19 @@ def leader(value: F64) -> int:
             best = value[a]
             arm = a
     return arm
+
+
+@step
+def two_best(value: F64) -> tuple[int, float]:
+    """Return the leader, as ``leader`` does, and the largest index of the others."""
+    arm, best, second = 0, value[0], -np.inf
+    for a in range(1, value.shape[0]):
+        index = value[a]
+        if index > best:
+            arm, best, second = a, index, best
+        elif index > second:
+            second = index
+    return arm, second
 
 
 @step
@@ -152,20 +160,31 @@ def play_first(
 
 
 @step
-def stretch(law: Law, n: int, total: Any, a: int, k: int, bonus: float, rival: float) -> Any:
-    """Play arm a up to k times, stopping once mean + bonus no longer beats the rival.
+def stretch(law: Law, n: int, total: Any, a: int, k: int, floor: float, slope: float) -> Any:
+    """Play arm a up to k times, stopping once its sum is not above a line.
 
-    Returns the count and the sum. ``bonus`` bounds the radius from below and
-    ``rival`` the other indices from above over the whole stretch, so every play
+    Returns the count and the sum. Above the line arm a leads (``line_of``), so every play
     here is the one that a comparison of all indices would choose.
     """
-    need = rival - bonus
-    for _ in range(k):
-        total = play_one(law, a, n, total)
-        n += 1
-        if total <= need * n:
-            break
-    return n, total
+    for i in range(1, k + 1):
+        total = play_one(law, a, n + i - 1, total)
+        if total <= floor + slope * i:
+            return n + i, total
+    return n + k, total
+
+
+@step
+def line_of(indices: Indices, A: int, rival: float, k: int) -> tuple[float, float]:
+    """Return floor and slope of a line; A leads for k plays while its sum is above.
+
+    ``rival`` bounds the other indices. A leads while its sum exceeds
+    B(n) = n (rival - radius(n)). radius(n) sqrt(n) never falls, neither with n nor with t,
+    so that B(n) <= n rival - radius(n0) sqrt(n0 n), from n0 on. That is convex: it lies
+    below its chord over k plays.
+    """
+    n = indices.pulls[A]
+    bonus, c = indices.value[A] - indices.mean[A], rival + margin(rival)
+    return n * (c - bonus), c - bonus * (np.sqrt(n * (n + k)) - n) / k
 
 
 @step
@@ -178,20 +197,20 @@ def play_singly(
     while state.clock[ROUND] < end:
         t = state.clock[ROUND]
         refresh(rule, indices, t + 1)
-        A = leader(indices.value)
+        A, rival = two_best(indices.value)
         n = state.n[A]
         window = min(longest, next_stop(record) - t, end - t)
         if window > 1:
-            bonus = radius(rule, confidence(rule, t + 1), float(n + window))
-            rival = best_rival(rule, indices, A, t + window)
-            rival += margin(rival)
-            after, total = stretch(law, n, state.total[A], A, window, bonus, rival)
+            if moves(rule):
+                rival = best_rival(rule, indices, A, t + window)
+            floor, slope = line_of(indices, A, rival, window)
+            after, total = stretch(law, n, state.total[A], A, window, floor, slope)
             played = after - n
         else:
             total = play_one(law, A, n, state.total[A])
             played = 1
         credit(rule, state, indices, A, played, total)
-        longest = min(2 * longest, LONGEST_STRETCH) if played == window else max(played, 1)
+        longest = min(2 * longest, LONGEST_STRETCH) if played == window else SHORT_STRETCH
         state.last[A] = t + played
         if t + played == next_stop(record):
             note(record, state.n, t + played)
@@ -204,64 +223,3 @@ def play_rounds(rule: Any, law: Law, state: ArmState, record: Record, T: int, bu
     play_first(rule, law, state, indices, record, T)
     play_singly(rule, law, state, indices, record, min(budget, T - state.clock[ROUND]))
     return bool(state.clock[ROUND] == T)
-
-
-@step
-def safe_plays(rule: Any, law: Law, state: ArmState, indices: Indices, A: int) -> int:
-    """Return how many plays in a row the leader A surely gets.
-
-    Accepted is a k for which A's lowest possible mean, with the smallest bonus
-    that it meets on the way, beats the others' bonus at the last of the rounds;
-    the first guess comes from the gap of the indices, then k is halved.
-    """
-    t, n, total = state.clock[ROUND], state.n[A], state.total[A]
-    value = indices.value
-    second = -np.inf
-    for a in range(value.shape[0]):
-        if a != A and value[a] > second:
-            second = value[a]
-    mean, bonus = indices.mean[A], value[A] - indices.mean[A]
-    share = 2.0  # of n plays
-    for k in (n, int(n * share)):  # the floor falls by mean - mean_floor over k plays
-        if k >= SHORTEST_BLOCK:
-            fall = max(mean - mean_floor(law, A, n, k, total), 0.0) * (n + k) / k
-            share = min(share, 0.95 * (value[A] - second) / (fall + 0.5 * bonus))
-    k = int(n * share)
-    level = confidence(rule, t + 1)
-    while k >= SHORTEST_BLOCK:
-        floor = mean_floor(law, A, n, k, total) + radius(rule, level, float(n + k))
-        if floor > second + margin(second):  # spares the rivals' indices where it must fail
-            rival = best_rival(rule, indices, A, t + k + 1)
-            if floor > rival + margin(rival):
-                return k
-        k //= 2
-    return k
-
-
-@kernel
-def play_skipping(
-    rule: Any, law: Law, state: ArmState, record: Record, T: int, budget: int
-) -> bool:
-    """Play blocks in which the leader surely stays ahead, single rounds elsewhere."""
-    if state.n.shape[0] == 1:
-        play_out(state, record, 0, T)
-    indices = restore_indices(rule, state)
-    play_first(rule, law, state, indices, record, T)
-    while budget > 0 and state.clock[ROUND] < T:
-        budget -= 1
-        t = state.clock[ROUND]
-        refresh(rule, indices, t + 1)
-        A = leader(indices.value)
-        k = safe_plays(rule, law, state, indices, A) if state.n[A] >= FIRST_BLOCK else 0
-        if k < SHORTEST_BLOCK:
-            play_singly(rule, law, state, indices, record, min(SINGLE_ROUNDS, T - t))
-            budget -= SINGLE_ROUNDS // 16  # a block costs about as much as 16 rounds
-            continue
-        if is_gaussian(law):
-            state.tv[0] += BLOCK_FAILURE
-        k, total = play_block(law, A, state.n[A], k, state.total[A])
-        if t + k >= next_stop(record):
-            note_run(record, state.n, A, t, k)
-        credit(rule, state, indices, A, k, total)
-        state.last[A] = min(t + k, T)
-    return bool(state.clock[ROUND] >= T)

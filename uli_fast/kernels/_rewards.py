@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I32, I64
+from uli_fast.kernels._binomial import binomial
 from uli_fast.kernels._jit import by_type, kernel
 
 DETERMINISTIC, TABLE, BETA, GAUSSIAN, UNIFORM = 0, 1, 2, 3, 4
 
-# Generator.binomial is validated to 1e15 trials; larger draws are split here.
+# Binomial draws of more trials are split.
 LARGEST_DRAW = 10**13
 
 
@@ -88,9 +89,9 @@ def _total_after(law: Any, a: Any, n: Any, k: Any, total: Any) -> Callable[..., 
 
 def _bernoulli(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
     while k > LARGEST_DRAW:
-        total += law.rng.binomial(LARGEST_DRAW, law.mu[a])
+        total += binomial(law.rng, LARGEST_DRAW, law.mu[a])
         k -= LARGEST_DRAW
-    return total + law.rng.binomial(k, law.mu[a])
+    return total + binomial(law.rng, k, law.mu[a])
 
 
 def _known_bernoulli(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
@@ -99,9 +100,9 @@ def _known_bernoulli(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:
         total += law.prefix[a, n + known] - law.prefix[a, n]
         k -= known
     while k > LARGEST_DRAW:
-        total += law.rng.binomial(LARGEST_DRAW, law.mu[a])
+        total += binomial(law.rng, LARGEST_DRAW, law.mu[a])
         k -= LARGEST_DRAW
-    return total + law.rng.binomial(k, law.mu[a])
+    return total + binomial(law.rng, k, law.mu[a])
 
 
 def _real(law: Any, a: Any, n: Any, k: Any, total: Any) -> Any:

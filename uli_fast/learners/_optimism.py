@@ -34,13 +34,16 @@ class OptimisticLearner(ArmLearner):
         self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
     ) -> ArmRun:
         """Allocate one replication."""
-        from uli_fast.kernels import _optimism as kernel
+        from uli_fast.kernels import _leads, _optimism
+        from uli_fast.kernels._rewards import RealLaw
 
         state, rule = new_state(law), self.rule()
-        play = kernel.play_skipping if engine == "skip" else kernel.play_rounds
+        play: Any = _optimism.play_rounds
+        if engine == "skip":
+            play = _leads.play_skipping if isinstance(law, RealLaw) else _leads.play_lines
 
         def advance(budget: int) -> bool:
-            return play(rule, law, state, record, horizon, budget)
+            return bool(play(rule, law, state, record, horizon, budget))
 
         return ArmRun(state, advance)
 
