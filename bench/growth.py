@@ -97,7 +97,7 @@ def against_arms() -> Iterator[Curve]:
     for learner, T, name in (
         (uli.SuccessiveElimination(DELTA), 10**9, "SE-MAB skip, equal arms, T = 1e9"),
         (uli.UCB(DELTA), 10**5, "UCB, equal arms, T = 1e5"),
-        (uli.Exp3P(DELTA), 10**4, "Exp3.P, 16 replications, T = 1e4"),
+        (uli.Exp3P(DELTA), 10**5, "Exp3.P, 16 replications, T = 1e5"),
     ):
         M = 16 if "Exp3" in name else 1
         yield curve(

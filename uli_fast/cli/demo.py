@@ -19,7 +19,7 @@ SMALL_CONSTANT = 5.0
 
 
 @click.command()
-@click.option("--horizon", default=10**8, show_default=True, help="Rounds (patients).")
+@click.option("--horizon", default=10**12, show_default=True, help="Rounds (patients).")
 @click.option("--replications", default=20, show_default=True, help="Independent runs.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--delta", default=0.05, show_default=True, help="Probability of failure allowed.")
