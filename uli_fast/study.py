@@ -38,7 +38,7 @@ class Study:
     """A live study in a file; use ``Study.open``.
 
     Threads may share it: calls wait for each other. Processes may not: the file is locked for
-    as long as it is open, and a forked child must open it itself after its parent has closed it.
+    as long as it is open. Open it after forking: a child can do nothing with its parent's.
     """
 
     def __init__(self, path: Path, journal: Journal | None, setup: Setup) -> None:
@@ -266,9 +266,11 @@ class Study:
 
     def close(self) -> None:
         """Let go of the file."""
+        if os.getpid() != self._pid:  # a lock that a fork has copied may never be free
+            return
         with self._lock:
             journal, self._journal = self._journal, None
-            if journal is not None and os.getpid() == self._pid:
+            if journal is not None:
                 journal.close()
 
     def __enter__(self) -> Study:
@@ -289,11 +291,11 @@ class Study:
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
+        if os.getpid() != self._pid:  # a lock that a fork has copied may never be free
+            raise StudyError(f"{self.path} was opened in another process: open it after forking")
         with self._lock:
             if self._writable and self._journal is None:
                 raise StudyError(f"{self.path}: this study is closed")
-            if os.getpid() != self._pid:
-                raise StudyError(f"{self.path} was opened in another process: open it here")
             if self._stale:
                 self._play_again()
             yield
