@@ -406,6 +406,20 @@ def path(name: str, value: Any) -> Path:
     return Path(given)
 
 
+def not_the_study(name: str, target: Path, study: Path | None) -> None:
+    """Refuse to write over the file of a study, or its log, by whatever name."""
+    if study is None:
+        return
+    own = (study, Path(f"{os.path.realpath(study)}-wal"))
+    try:
+        same = any(os.path.realpath(target) == os.path.realpath(x) for x in own)
+        same = same or (target.exists() and any(x.exists() and x.samefile(target) for x in own))
+    except (OSError, ValueError) as problem:
+        raise ArgumentError(name, f"cannot be written: {problem}") from None
+    if same:
+        raise ArgumentError(name, f"must not be the study's own file, got {str(target)!r}")
+
+
 def backend(name: str, value: Any) -> str | None:
     """Return a backend that joblib can begin with now, or None for its own choice."""
     from joblib import parallel_config

@@ -46,6 +46,7 @@ class Study:
         self._lock, self._pid = threading.RLock(), os.getpid()
         self._writable = journal is not None
         self._stale = False  # the player may be ahead of the journal: play it again
+        self._touched = False  # the player has been called since the last event
         self._trace = Trace(path, setup)
         self._begun, self._versions = "", dict[str, str]()
 
@@ -162,6 +163,9 @@ class Study:
                 known = self._trace.requests.get(_check.key("request_id", request_id))
                 if known is not None:
                     return self._trace.asked_before(known, state)
+            if hasattr(self._trace.player, "_check_ask"):
+                self._trace.player._check_ask(1)
+            self._touched = True
             decision = self._trace.player.ask(**state)
             content = shown(decision) | state | {"metadata": about}
             event = self._add("ask", decision.id, request_id, content)
@@ -179,7 +183,8 @@ class Study:
             if len(outcome) != 1 + isinstance(self._trace.player, PolicyPlayer):
                 wanted = "states and actions" if len(outcome) == 1 else "one reward"
                 raise ArgumentError("outcome", f"must be {wanted}, got {len(outcome)} values")
-            self._trace.player.tell(position + 1, *outcome)
+            with self._touching(position):
+                self._trace.player.tell(position + 1, *outcome)
             if self._trace.records[position].status == "pending":
                 content = {"reward": self._trace.told(position)}
                 self._trace.note_tell(self._add("tell", position + 1, None, content), content)
@@ -188,7 +193,8 @@ class Study:
         """Say that an outcome will never come, and why; saying it again changes nothing."""
         with self._writing():
             position = self._trace.position(decision_id)
-            self._trace.player.tell_missing(position + 1, reason)
+            with self._touching(position):
+                self._trace.player.tell_missing(position + 1, reason)
             if self._trace.records[position].status == "pending":
                 content = {"reason": reason}
                 self._trace.note_tell(self._add("missing", position + 1, None, content), content)
@@ -231,16 +237,18 @@ class Study:
     def pending(self, older_than: float | timedelta | None = None) -> History:
         """Return the decisions whose outcome is awaited; only those asked for so long ago."""
         with self._reading():
-            waiting = History(self._trace.records[id - 1] for id in self._trace.player.pending)
+            found = (self._trace.records[id - 1] for id in self._trace.player.pending)
+            waiting = History(found, self.path)
         if older_than is None:
             return waiting
         since = datetime.now(UTC) - timedelta(seconds=_check.seconds("older_than", older_than))
-        return History(r for r in waiting if datetime.fromisoformat(r.asked) <= since)
+        old = (r for r in waiting if datetime.fromisoformat(r.asked) <= since)
+        return History(old, self.path)
 
     def history(self) -> History:
         """Return every decision and what became of it."""
         with self._reading():
-            return History(self._trace.records)
+            return History(self._trace.records, self.path)
 
     def export(self, path: str | Path) -> None:
         """Write the history as CSV, JSON lines (.jsonl) or Parquet, by the suffix of the path."""
@@ -306,14 +314,25 @@ class Study:
         with self._reading():
             if self._journal is None:
                 raise StudyWriteError(f"{self.path} was opened for reading")
+            self._touched = False
             try:
                 yield
-            except ArgumentError as problem:  # refused before anything was changed,
-                self._stale = problem.argument == "base"  # but by a base of the user's
+            except BaseException as problem:
+                # A check of arguments refuses before anything is changed. What comes out of
+                # the player later may be an ArgumentError, too: of a base or rule of the user's.
+                self._stale = self._touched or not isinstance(problem, ArgumentError)
                 raise
-            except BaseException:
-                self._stale = True
-                raise
+
+    @contextlib.contextmanager
+    def _touching(self, position: int) -> Iterator[None]:
+        """Notice whether the player took an outcome in before it failed."""
+        before = self._trace.standing(position)
+        try:
+            yield
+        except BaseException:
+            self._touched = self._trace.standing(position) != before
+            raise
+        self._touched = True
 
     def _add(
         self, kind: str, decision: int, request: str | None, content: Mapping[str, Any]

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import uli_fast as uli
 from tests.study.test_contract import LEARNERS, asked, outcome
 from uli_fast.cli import main
-from uli_fast.errors import ReportError, StudyError
+from uli_fast.errors import ArgumentError, ReportError, StudyError
 from uli_fast.report.live import write_audit
 
 NASTY = "\x1b[31mred\x1b[0m\u202e<script>alert(1)</script>"
@@ -111,3 +111,25 @@ def test_every_learner_can_be_shown(name, path, tmp_path):
 def test_audits_of_nothing(path):
     with pytest.raises(StudyError):
         uli.Study.audit(path)
+
+
+def test_nothing_is_written_over_the_study(full, path, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    link, other_name = folder / "link.html", folder / "hard.csv"
+    link.symlink_to(path)
+    other_name.hardlink_to(path)
+    before = prints(folder)
+    for target in (path, f"{path}-wal", path.name, link, other_name):
+        done = uli_study("audit", path, "--html", target)
+        assert done.exit_code == 1 and "own file" in done.output, done.output
+        with pytest.raises(ArgumentError, match="own file"):
+            write_audit(uli.Study.audit(path), target)
+    assert prints(folder) == before
+    named = folder / "study.csv"
+    path.rename(named)
+    with uli.Study.open(named) as study:
+        for export in (study.export, study.history().export, study.pending().export):
+            for target in (named, "study.csv", f"{folder}/../{folder.name}/study.csv", other_name):
+                with pytest.raises(ArgumentError, match="own file"):
+                    export(target)
+        study.ask("one more")

@@ -507,6 +507,86 @@ def test_a_warning_made_an_error_leaves_the_study_as_the_journal_has_it(path):
         assert study._trace.player.phase == 2
 
 
+class Moody:
+    """A base of one's own that refuses once, after it has learned or drawn."""
+
+    losses = "unit"
+
+    def __init__(self):
+        self.refuse = ""
+
+    def g(self, arms, delta):
+        return 1.0
+
+    def start_phase(self, arms, rounds, delta):
+        return MoodyPhase(self, len(arms))
+
+    def maybe(self, where):
+        if self.refuse == where:
+            self.refuse = ""
+            raise ArgumentError("reward", "not today")
+
+
+class MoodyPhase:
+    def __init__(self, base, k):
+        self.base, self.estimates = base, np.zeros(k)
+
+    def choose(self, rng):
+        arm = int(rng.integers(self.estimates.size))
+        self.base.maybe("choose")
+        return arm, 1.0 / self.estimates.size
+
+    def update(self, arm, loss):
+        self.estimates[arm] += loss
+        self.base.maybe("update")
+
+
+@pytest.mark.parametrize("where", ["choose", "update"])
+def test_an_error_of_a_base_leaves_the_study_as_the_journal_has_it(path, where):
+    base = Moody()
+    learner = uli.MetaElimination(base, 0.1)
+    bare = uli.MetaElimination(Moody(), 0.1).start(2, seed=1)
+    with uli.Study.open(path, learner, 2, seed=1) as study:
+        for i in range(6):
+            base.refuse = where if i == 3 else ""
+            if base.refuse == "choose":
+                with pytest.raises(ArgumentError, match="not today"):
+                    study.ask(f"p{i}")
+            d = study.ask(f"p{i}")
+            assert same(d, bare.ask())
+            if base.refuse == "update":
+                with pytest.raises(ArgumentError, match="not today"):
+                    study.tell(d.id, 0.5)
+                assert [r.id for r in study.pending()] == [d.id]
+                with pytest.raises(RewardRangeError):
+                    study.tell(d.id, 7.0)
+            study.tell(d.id, 0.5)
+            bare.tell(d.id, 0.5)
+            assert len(study.history()) == d.id and study.pending() == []
+        player = study._trace.player
+        assert player._base.estimates.tolist() == bare._base.estimates.tolist()
+    with uli.Study.open(path, learner) as study:
+        assert [r.reward for r in study.history()] == [0.5] * 6
+
+
+def test_refused_arguments_do_not_play_the_journal_again(path, monkeypatch):
+    with uli.Study.open(path, SE, 2) as study:
+        d = study.ask("p")
+        monkeypatch.setattr(study, "_play_again", lambda: pytest.fail("played again"))
+        for wrong in (
+            lambda: study.tell(d.id, 7.0),
+            lambda: study.tell(9, 0.5),
+            lambda: study.tell_missing(d.id, ""),
+            lambda: study.ask(""),
+        ):
+            with pytest.raises(ArgumentError):
+                wrong()
+        study.tell(d.id, 0.5)
+        with pytest.raises(ConflictingRewardError):
+            study.tell(d.id, 0.6)
+        assert len(study.history()) == 1
+
+
 def failing(monkeypatch, study, statement, after):
     """Let the next such statement fail, before or after it has been carried out."""
     journal, run, left = study._journal, study._journal._run, [1]

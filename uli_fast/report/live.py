@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uli_fast import _check
 from uli_fast.report.page import render, write_page
 from uli_fast.report.words import label
 
@@ -27,6 +28,7 @@ def write_audit(audit: Audit, path: str | Path, title: str = "Live study") -> No
     title
         The page's heading.
     """
+    _check.not_the_study("path", _check.path("path", path), audit.path)
     page = render(
         "live.html",
         title=label(title),
