@@ -379,6 +379,30 @@ def test_an_altered_or_removed_event_breaks_the_chain(path):
             uli.Study.open(path)
 
 
+def test_a_replaced_event_with_a_hash_of_its_own_breaks_the_chain(path):
+    """Its successor still names the hash of the one that was there."""
+    with uli.Study.open(path, SE, ["a", "b"]) as study:
+        for i in range(4):
+            study.tell(study.ask(f"p{i}", note="x").id, 1.0)
+    events = _journal.read_events(path)
+    for position in (0, 1, 2, len(events) - 2):
+        forged = events[position]._replace(time="2020-01-01T00:00:00.000000+00:00")
+        forged = forged._replace(hash=_journal.digest(forged))
+        connection = sqlite3.connect(path, isolation_level=None)
+        clean = path.read_bytes()
+        for name in ("never_changed", "never_removed", "only_added"):
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute("DELETE FROM event WHERE sequence = ?", (forged.sequence,))
+        connection.execute(f"INSERT INTO event VALUES ({','.join('?' * 9)})", forged)
+        for sql in _journal.SCHEMA[1:]:
+            connection.execute(sql)
+        connection.close()
+        for look in (uli.Study.open, uli.Study.read, uli.Study.audit):
+            with pytest.raises(StudyDivergedError, match=f"event {forged.sequence + 1} "):
+                look(path)
+        path.write_bytes(clean)
+
+
 def reordered(path):
     """Put the triggers back in the order in which a study makes them."""
     connection = sqlite3.connect(path, isolation_level=None)
