@@ -49,7 +49,7 @@ class History(list[Record]):
 
     def export(self, path: str | Path) -> None:
         """Write CSV, JSON lines or Parquet, by the suffix; the file is whole or as it was."""
-        target = _check.path("path", path)
+        target = _check.file("path", path)
         _check.not_the_study("path", target, self._study)
         writers = {".csv": _csv, ".jsonl": _lines, ".ndjson": _lines, ".parquet": _parquet}
         if target.suffix.lower() not in writers:

@@ -62,6 +62,11 @@ BEGIN SELECT RAISE(ABORT, 'events are never removed'); END""",
 WHEN NEW.sequence IS NOT (SELECT coalesce(max(sequence), 0) + 1 FROM event)
 BEGIN SELECT RAISE(ABORT, 'events are added at the end'); END""",
 )
+POINTS = tuple(
+    f"{kind}-{where}"
+    for kind in ("create", "ask", "tell", "missing")
+    for where in ("begun", "written", "committed")
+)
 _compact = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 # In the names of errors that are about writing.
 _REFUSED = ("FULL", "READONLY", "CANTOPEN", "WRITE", "FSYNC", "TRUNCATE")
@@ -104,6 +109,7 @@ class Journal:
         self.path = named or path  # in errors
         self._last: Event | None = None
         self._connection: sqlite3.Connection | None = None
+        self._mine = False  # whether the file is this study's to take away: locked, and was empty
         self._at = os.path.abspath(path)  # the working folder may change
         self._log = f"{os.path.realpath(path)}-wal"
         self._key, self._log_key = _inode(self._at), None
@@ -111,14 +117,20 @@ class Journal:
             raise StudyLockedError(
                 f"{self.path} was open when this process was forked: open it after forking"
             )
-        if self._key is not None and not os.access(path, os.W_OK):
+        self._made = self._key is None  # by this very opening; nobody else's if it is empty
+        if self._key is not None and (_sealed(path) or not os.access(path, os.W_OK)):
             raise StudyWriteError(f"{self.path} is read-only; Study.read looks at it")
         with refused(self.path):
             _journals.add(self)
             self._connection = _connected(path)
             try:
                 self._prepare()
-            except BaseException:
+            except BaseException as problem:
+                busy = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+                code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF
+                if self._made and code not in busy and os.path.getsize(self._at) == 0:
+                    self._mine = True  # the disk is so full that not even the lock could be had
+                self._remove()
                 self._connection.close()
                 raise
         self._key, self._log_key = _inode(self._at), _inode(self._log)
@@ -137,6 +149,7 @@ class Journal:
             run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"),
         )
         number = run("PRAGMA user_version")[0][0]
+        self._mine = self._made and (application, number, tables) == (0, 0, [])
         run("COMMIT")
         if (application, number, tables) != (0, 0, []):
             if application != APPLICATION:
@@ -177,7 +190,8 @@ class Journal:
     def create(self, content: Mapping[str, Any]) -> None:
         """Make the tables, and record what the study is, at once."""
         self._add("create", None, None, content, SCHEMA)
-        flush_folder(self.path)
+        with refused(self.path, writing=True):
+            flush_folder(Path(self._at))
 
     def add(
         self, kind: str, decision: int, request: str | None, content: Mapping[str, Any]
@@ -233,6 +247,18 @@ class Journal:
                 self._connection = None
                 _open_here.discard(self._key or (0, 0))
 
+    def give_up(self) -> None:
+        """Let go of a file that could not be opened, and leave nothing of a failed beginning."""
+        self._remove()
+        with contextlib.suppress(StudyError):  # what made it fail matters more
+            self.close()
+
+    def _remove(self) -> None:
+        if self._mine:  # while it is locked: nobody else has begun to use it
+            for name in (self._at, self._log, f"{self._log[:-4]}-journal"):
+                with contextlib.suppress(OSError):
+                    os.unlink(name)
+
     def _check_place(self) -> None:
         """Refuse to go on with a file that is not, or not wholly, where it was opened."""
         if self._log_key is None:
@@ -258,6 +284,14 @@ def _inode(path: str) -> Inode | None:
     except OSError:
         return None
     return stat.st_dev, stat.st_ino
+
+
+def _sealed(path: Path) -> bool:
+    """Return whether a file is marked read-only, even for those who may write to any."""
+    try:
+        return not path.stat().st_mode & 0o222
+    except OSError:
+        return False
 
 
 def _after_fork() -> None:
@@ -376,7 +410,8 @@ def refused(path: Path, writing: bool = False) -> Iterator[None]:
     except UnicodeError as problem:  # SQLite quotes a garbled schema in its message
         raise StudyError(f"{path} is damaged: {problem}") from problem
     except OSError as problem:
-        raise StudyError(f"{path}: {problem.strerror or problem}") from problem
+        kind = StudyWriteError if writing else StudyError
+        raise kind(f"{path}: {problem.strerror or problem}") from problem
 
 
 def flush_folder(path: Path) -> None:
@@ -389,10 +424,21 @@ def flush_folder(path: Path) -> None:
             os.close(handle)
 
 
+def fault_point() -> tuple[str, int] | None:
+    """Return where ULI_FAULT wants the process to end, and at which pass."""
+    wanted = os.environ.get("ULI_FAULT", "")
+    if not wanted:
+        return None
+    name, colon, times = wanted.partition(":")
+    if name not in POINTS or (colon and not (times.isascii() and times.isdigit() and int(times))):
+        raise StudyError(f"ULI_FAULT must be a point and a pass, as {POINTS[0]}:3, got {wanted!r}")
+    return name, int(times or 1)
+
+
 def fault(point: str) -> None:
     """End the process here, as a crash would, if ULI_FAULT says so."""
-    name, _, times = os.environ.get("ULI_FAULT", "").partition(":")
-    if name == point:
+    wanted = fault_point()
+    if wanted is not None and wanted[0] == point:
         _passes[point] += 1
-        if _passes[point] == int(times or 1):
+        if _passes[point] == wanted[1]:
             os._exit(137)  # what a shell reports of SIGKILL; nothing is cleaned up

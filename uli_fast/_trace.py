@@ -154,7 +154,14 @@ def hostile(path: Path, event: Event) -> Iterator[None]:
         if event.kind == "create":
             raise
         raise StudyDivergedError(f"{path}: event {event.sequence}: {problem}") from problem
-    except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as problem:
+    except (
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as problem:
         raise StudyDivergedError(f"{path}: event {event.sequence}: {problem!r}") from problem
 
 

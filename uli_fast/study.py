@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from uli_fast import _check
 from uli_fast._history import History
-from uli_fast._journal import Event, Journal, read_events, refused
+from uli_fast._journal import Event, Journal, fault_point, read_events, refused
 from uli_fast._study_setup import Setup, check_same, first_content
 from uli_fast._trace import Trace, hostile, shown
 from uli_fast.errors import (
@@ -75,13 +75,17 @@ class Study:
             What else ``learner.start`` takes: ``horizon``, ``low``, ``high``, ``intercept``,
             and for policies ``rewards``, ``initial_support``, ``decision_points``.
         """
-        file, given = _file(path), {"arms": arms, "seed": seed, **options}
+        file, given = _check.file("path", path), {"arms": arms, "seed": seed, **options}
         setup = player = None
+        fault_point()
         with refused(file):
             new = not file.exists()
         if new:
             if learner is None:
                 raise ArgumentError("learner", f"must be given: there is no {file} yet")
+            if not file.absolute().parent.is_dir():
+                raise StudyWriteError(f"{file}: there is no folder {file.absolute().parent}")
+            _check.new_arms("arms", arms)
             setup = Setup.of(learner, given)
             player = setup.start()  # refuses what is wrong before anything is on the disk
         journal = Journal(file)
@@ -89,18 +93,19 @@ class Study:
             if journal.empty:
                 if learner is None:
                     raise ArgumentError("learner", f"must be given: {file} holds no study yet")
+                _check.new_arms("arms", arms)
                 setup = setup or Setup.of(learner, given)
                 player = player or setup.start()
                 journal.create(setup.record(player) | {"versions": versions()})
             return cls._played(file, journal, journal.events(), learner, given)
         except BaseException:
-            journal.close()
+            journal.give_up()
             raise
 
     @classmethod
     def read(cls, path: str | Path, learner: Any = None, arms: Any = None) -> Study:
         """Look at a study without touching its file, even while another process drives it."""
-        file = _file(path)
+        file = _check.file("path", path)
         with refused(file):
             if not file.exists():
                 raise StudyError(f"there is no {file}")
@@ -114,7 +119,7 @@ class Study:
         """Check a study's file event by event, without touching it, and say what happened."""
         from uli_fast._audit import audit
 
-        return audit(_file(path), learner, arms)
+        return audit(_check.file("path", path), learner, arms)
 
     @classmethod
     def _played(
@@ -134,8 +139,9 @@ class Study:
             about = {k: v for k, v in record.items() if k != "versions"}
             setup = Setup.recorded(about, learner, given.get("arms"))
             study = cls(path, journal, setup)
+            made_with = {str(k): str(v) for k, v in record.get("versions", {}).items()}
         check_same(about, given, setup)
-        study._begun, study._versions = first.time, dict(record.get("versions", {}))
+        study._begun, study._versions = first.time, made_with
         study._trace.replay(rest)
         return study
 
@@ -151,7 +157,7 @@ class Study:
         policies ``state=`` is the state in which the episode begins.
         """
         with self._writing():
-            about = {**_check.json_table("metadata", metadata or {}), **more}
+            about = {**_check.json_table("metadata", {} if metadata is None else metadata), **more}
             state: dict[str, Any] = {}
             if isinstance(self._trace.player, PolicyPlayer):
                 if "state" not in about:
@@ -193,6 +199,7 @@ class Study:
         """Say that an outcome will never come, and why; saying it again changes nothing."""
         with self._writing():
             position = self._trace.position(decision_id)
+            _check.key("reason", reason, _check.LONGEST_REASON)
             with self._touching(position):
                 self._trace.player.tell_missing(position + 1, reason)
             if self._trace.records[position].status == "pending":
@@ -350,14 +357,3 @@ class Study:
 
 def _none() -> dict[str, int]:
     return {"reward": 0, "missing": 0, "pending": 0}
-
-
-def _file(path: Any) -> Path:
-    if not isinstance(path, str | os.PathLike):
-        raise ArgumentError("path", f"must be the path of a file, got {path!r}")
-    file = Path(path)
-    if "\0" in str(file):
-        raise ArgumentError("path", "must not hold a NUL character")
-    if file.is_dir():
-        raise ArgumentError("path", f"must be a file, {file} is a folder")
-    return file

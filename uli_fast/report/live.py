@@ -28,7 +28,8 @@ def write_audit(audit: Audit, path: str | Path, title: str = "Live study") -> No
     title
         The page's heading.
     """
-    _check.not_the_study("path", _check.path("path", path), audit.path)
+    target = _check.file("path", path)
+    _check.not_the_study("path", target, audit.path)
     page = render(
         "live.html",
         title=label(title),
@@ -37,4 +38,4 @@ def write_audit(audit: Audit, path: str | Path, title: str = "Live study") -> No
         file=audit.path.name,
         most=MOST_LINES,
     )
-    write_page(page, path)
+    write_page(page, target)
