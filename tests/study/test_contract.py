@@ -42,6 +42,10 @@ LEARNERS = {
         uli.GeometricHedge(0.1),
         {"arms": VECTORS, "seed": 3, "horizon": 10**6, "low": -2.0, "high": 2.0},
     ),
+    "Scrible": (
+        uli.Scrible(),
+        {"arms": VECTORS, "seed": 3, "horizon": 10**6, "low": -2.0, "high": 2.0},
+    ),
     "MetaElimination": (
         uli.MetaElimination(uli.Exp3P(constant=0.01), 0.1, mode="sharp"),
         {"arms": ["a", "b"], "seed": 5},
@@ -51,7 +55,7 @@ LEARNERS = {
     "PolicyElimination": (uli.PolicyElimination(0.1, (1e-4, 1.0)), {"rewards": MDP.rewards}),
 }
 # Drawn at random, or refusing to be asked ahead: told at once.
-AT_ONCE = ("Exp3P", "GeometricHedge", "MetaElimination")
+AT_ONCE = ("Exp3P", "GeometricHedge", "Scrible", "MetaElimination")
 
 
 def outcome(decision, rng):
