@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,9 @@ class Audit:
     drops: tuple[Drop, ...]
     certificate: str
     recommended: str
+    bounded: bool  # whether outcomes have a declared range
+    widens: bool  # whether missing outcomes are taken at their worst, else they are left out
+    assumes: str  # what the certificate believes beyond independent draws; "" if there is none
 
     @property
     def statuses(self) -> Counter[str]:
@@ -69,7 +73,7 @@ class Audit:
     @property
     def pending(self) -> History:
         """The decisions whose outcome is awaited."""
-        return History(r for r in self.history if r.status == "pending")
+        return History((r for r in self.history if r.status == "pending"), self.path)
 
 
 def audit(path: Path, learner: Any = None, arms: Any = None) -> Audit:
@@ -100,11 +104,14 @@ def audit(path: Path, learner: Any = None, arms: Any = None) -> Audit:
         versions=made_with,
         events=len(events),
         head=events[-1].hash,
-        history=History(trace.records),
+        history=History(trace.records, path),
         arms=_arm_lines(trace),
         drops=tuple(drops),
         certificate=_certificate(trace.player),
         recommended=_recommended(trace.player),
+        bounded=math.isfinite(trace.player.low),
+        widens=getattr(trace.player, "widens", False) and math.isfinite(trace.player.low),
+        assumes=_assumes(trace.player),
     )
 
 
@@ -144,10 +151,21 @@ def _certificate(player: Any) -> str:
         return f"nothing is certified: {problem}"
     what = "arm in play" if hasattr(player, "labels") else "decision"
     claim = "" if c.proved else " (the learner's own claim, not a theorem)"
+    belief = f", if {c.assumes}" if c.assumes else ""
+    plays = "1 play" if c.round == 2 else f"{c.round - 1} plays"
+    lost = int(getattr(player, "_lost", np.zeros(1)).sum())
+    missing = f", missing outcomes ({lost}) taken at their worst" if lost else ""
     return (
         f"with probability {1.0 - c.delta:g}, over all rounds at once, no {what} is worse than the "
-        f"best by more than {c.bound:.6g}{claim}; from the outcomes of {c.round - 1} settled plays"
+        f"best by more than {c.bound:.6g}{claim}{belief}; learned from {plays}{missing}"
     )
+
+
+def _assumes(player: Any) -> str:
+    try:
+        return str(player.certificate().assumes)
+    except UliError:
+        return ""
 
 
 def _recommended(player: Any) -> str:

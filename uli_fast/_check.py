@@ -33,6 +33,8 @@ LARGEST_NUMBER = 1e100  # its square is still a float
 SMALLEST_SHARED = 1e-300
 LARGEST_TABLE = 10**9  # transition probabilities held in memory
 LONGEST_KEY, LONGEST_TABLE = 1000, 10**6  # characters of a request and of its metadata
+LONGEST_REASON = 10**4  # characters of why an outcome is missing
+LONGEST_WAIT = 1e10  # seconds, some 300 years
 MOST_ACTIONS = 127  # policies are int8
 FEW_ROWS = 32  # checked one by one: arrays are slower
 NOT_STOCHASTIC = 1e-9  # how far from 1 probabilities may add up
@@ -357,21 +359,31 @@ def at_most(name: str, value: Any, most: int) -> int:
 
 def text(name: str, value: Any) -> str:
     """Return a string that is not empty."""
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str):
         raise ArgumentError(name, f"must be a string, got {value!r}")
+    if not value:
+        raise ArgumentError(name, "must not be empty")
     return value
 
 
-def key(name: str, value: Any) -> str:
+def key(name: str, value: Any, longest: int = LONGEST_KEY) -> str:
     """Return a string that is not empty and can be written in any encoding of Unicode."""
     result = text(name, value)
     try:
         result.encode()
     except UnicodeEncodeError:
         raise ArgumentError(name, f"holds half a character: {value!r}") from None
-    if len(result) > LONGEST_KEY:
-        raise ArgumentError(name, f"must have at most {LONGEST_KEY} characters, got {len(result)}")
+    if len(result) > longest:
+        raise ArgumentError(name, f"must have at most {longest} characters, got {len(result)}")
     return result
+
+
+def new_arms(name: str, value: Any) -> None:
+    """Refuse names of arms that nobody could read in a table."""
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        for label in value:
+            if isinstance(label, str) and not key(name, label, LONGEST_REASON).strip():
+                raise ArgumentError(name, f"must not have a blank name, got {label!r}")
 
 
 def json_table(name: str, value: Any) -> dict[str, Any]:
@@ -384,15 +396,39 @@ def json_table(name: str, value: Any) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError) as problem:
         raise ArgumentError(name, f"must be plain names and values: {problem}") from None
     if len(written) > LONGEST_TABLE:
-        raise ArgumentError(name, f"is too long: {len(written)} characters")
+        raise ArgumentError(
+            name, f"must have at most {LONGEST_TABLE} characters as JSON, got {len(written)}"
+        )
+    _plain(name, value)
     return result
+
+
+def _plain(name: str, value: Any) -> None:
+    """Refuse keys that JSON would make strings of, and halves of characters."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ArgumentError(name, f"holds half a character: {value!r}") from None
+    elif isinstance(value, Mapping):
+        for label, inner in value.items():
+            if not isinstance(label, str):
+                raise ArgumentError(name, f"must have strings for keys, got {label!r}")
+            _plain(name, label)
+            _plain(name, inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _plain(name, inner)
 
 
 def seconds(name: str, value: Any) -> float:
     """Return a time span in seconds, from a number of them or a timedelta."""
     if isinstance(value, timedelta):
         value = value.total_seconds()
-    return number(name, value)
+    result = number(name, value)
+    if abs(result) > LONGEST_WAIT:
+        raise ArgumentError(name, f"must be at most {LONGEST_WAIT:g} seconds, got {value!r}")
+    return result
 
 
 def path(name: str, value: Any) -> Path:
@@ -404,6 +440,39 @@ def path(name: str, value: Any) -> Path:
     if not isinstance(given, str) or not given or "\0" in given:
         raise ArgumentError(name, f"must be a path that is not empty, got {value!r}")
     return Path(given)
+
+
+def file(name: str, value: Any) -> Path:
+    """Return the path of a file, there or not; ~ is the user's folder."""
+    given = path(name, value)
+    try:
+        result = given.expanduser()
+        folder = result.is_dir()
+    except RuntimeError:  # no such user
+        raise ArgumentError(name, f"has no folder of a user, got {value!r}") from None
+    except PermissionError:
+        return result  # whoever reads it says so
+    except (OSError, ValueError) as problem:
+        said = getattr(problem, "strerror", None) or problem
+        short = str(given) if len(str(given)) <= 200 else f"{str(given)[:200]}..."
+        raise ArgumentError(name, f"cannot be a file: {said}: {short!r}") from None
+    if folder:
+        raise ArgumentError(name, f"must be a file, {result} is a folder")
+    return result
+
+
+def not_the_study(name: str, target: Path, study: Path | None) -> None:
+    """Refuse to write over the file of a study, or its log, by whatever name."""
+    if study is None:
+        return
+    own = (study, Path(f"{os.path.realpath(study)}-wal"))
+    try:
+        same = any(os.path.realpath(target) == os.path.realpath(x) for x in own)
+        same = same or (target.exists() and any(x.exists() and x.samefile(target) for x in own))
+    except (OSError, ValueError) as problem:
+        raise ArgumentError(name, f"cannot be written: {problem}") from None
+    if same:
+        raise ArgumentError(name, f"must not be the study's own file, got {str(target)!r}")
 
 
 def backend(name: str, value: Any) -> str | None:

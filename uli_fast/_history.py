@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from uli_fast import _check
 from uli_fast.errors import ArgumentError, MissingExtraError, StudyWriteError
 
 
@@ -29,7 +30,11 @@ class Record(NamedTuple):
 
 
 class History(list[Record]):
-    """Records in the order of the decisions."""
+    """Records in the order of the decisions, of the study in a file."""
+
+    def __init__(self, records: Iterable[Record] = (), study: Path | None = None) -> None:
+        super().__init__(records)
+        self._study = study
 
     def to_pandas(self) -> Any:
         """Return a DataFrame with a row per decision."""
@@ -44,7 +49,8 @@ class History(list[Record]):
 
     def export(self, path: str | Path) -> None:
         """Write CSV, JSON lines or Parquet, by the suffix; the file is whole or as it was."""
-        target = Path(path)
+        target = _check.file("path", path)
+        _check.not_the_study("path", target, self._study)
         writers = {".csv": _csv, ".jsonl": _lines, ".ndjson": _lines, ".parquet": _parquet}
         if target.suffix.lower() not in writers:
             raise ArgumentError("path", f"must end in {', '.join(writers)}, got {str(path)!r}")

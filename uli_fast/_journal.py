@@ -6,6 +6,11 @@ on the disk (WAL, synchronous=FULL) before whoever asked for it hears of it. A k
 leaves nothing to wait for: the operating system drops its lock, and SQLite drops what was not
 committed.
 
+The lock and the log belong to the file, not to its name: whoever moves, replaces or deletes it
+under an open study makes its next write fail, and nothing is acknowledged that the name does not
+lead to. A connection that a fork has copied is never closed in the child, which would take the
+log away from the parent.
+
 Crash tests: ``ULI_FAULT="tell-written:3"`` ends the process at the third pass of a point. The
 points are ``{create,ask,tell,missing}-{begun,written,committed}``: before the transaction, inside
 it, and after its commit but before the answer.
@@ -14,17 +19,20 @@ it, and after its commit but before the answer.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
 import shutil
 import sqlite3
 import tempfile
+import time
+import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import uli_fast
 from uli_fast.errors import StudyDivergedError, StudyError, StudyLockedError, StudyWriteError
@@ -33,6 +41,7 @@ APPLICATION = 0x756C6931  # "uli1" in the header tells a study from other SQLite
 FORMAT = 1
 GENESIS = "0" * 64
 LONGEST = 2**24  # bytes of a row, so that a hostile file cannot take all memory
+TRIES, PAUSE = 20, 0.05  # of reading a file that is being written to; seconds in between
 SCHEMA = (
     """CREATE TABLE event (
   sequence INTEGER PRIMARY KEY,
@@ -53,11 +62,19 @@ BEGIN SELECT RAISE(ABORT, 'events are never removed'); END""",
 WHEN NEW.sequence IS NOT (SELECT coalesce(max(sequence), 0) + 1 FROM event)
 BEGIN SELECT RAISE(ABORT, 'events are added at the end'); END""",
 )
+POINTS = tuple(
+    f"{kind}-{where}"
+    for kind in ("create", "ask", "tell", "missing")
+    for where in ("begun", "written", "committed")
+)
 _compact = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 # In the names of errors that are about writing.
 _REFUSED = ("FULL", "READONLY", "CANTOPEN", "WRITE", "FSYNC", "TRUNCATE")
-# Files open in this process, by device and inode.
-_open_here: set[tuple[int, int]] = set()
+Inode: TypeAlias = tuple[int, int]  # device and number
+# Files open in this process, and those that were open in its parent when it was forked.
+_open_here: set[Inode] = set()
+_inherited: set[Inode] = set()
+_journals: weakref.WeakSet[Journal] = weakref.WeakSet()
 _passes: Counter[str] = Counter()
 
 
@@ -88,22 +105,37 @@ def digest(event: Event) -> str:
 class Journal:
     """The open file."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, named: Path | None = None) -> None:
+        self.path = named or path  # in errors
         self._last: Event | None = None
         self._connection: sqlite3.Connection | None = None
-        if path.exists() and not os.access(path, os.W_OK):
-            raise StudyWriteError(f"{path} is read-only; Study.read looks at it")
-        with refused(path):
+        self._mine = False  # whether the file is this study's to take away: locked, and was empty
+        self._at = os.path.abspath(path)  # the working folder may change
+        self._log = f"{os.path.realpath(path)}-wal"
+        self._key, self._log_key = _inode(self._at), None
+        if self._key in _inherited:
+            raise StudyLockedError(
+                f"{self.path} was open when this process was forked: open it after forking"
+            )
+        self._made = self._key is None  # by this very opening; nobody else's if it is empty
+        if self._key is not None and (_sealed(path) or not os.access(path, os.W_OK)):
+            raise StudyWriteError(f"{self.path} is read-only; Study.read looks at it")
+        with refused(self.path):
+            _journals.add(self)
             self._connection = _connected(path)
             try:
                 self._prepare()
-            except BaseException:
+            except BaseException as problem:
+                busy = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+                code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF
+                if self._made and code not in busy and os.path.getsize(self._at) == 0:
+                    self._mine = True  # the disk is so full that not even the lock could be had
+                self._remove()
                 self._connection.close()
                 raise
-        stat = path.stat()
-        self._key = (stat.st_dev, stat.st_ino)
-        _open_here.add(self._key)
+        self._key, self._log_key = _inode(self._at), _inode(self._log)
+        if self._key is not None:
+            _open_here.add(self._key)
 
     def _prepare(self) -> None:
         """Take the lock, refuse a file that is something else, and make every commit durable."""
@@ -117,6 +149,7 @@ class Journal:
             run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"),
         )
         number = run("PRAGMA user_version")[0][0]
+        self._mine = self._made and (application, number, tables) == (0, 0, [])
         run("COMMIT")
         if (application, number, tables) != (0, 0, []):
             if application != APPLICATION:
@@ -157,7 +190,8 @@ class Journal:
     def create(self, content: Mapping[str, Any]) -> None:
         """Make the tables, and record what the study is, at once."""
         self._add("create", None, None, content, SCHEMA)
-        flush_folder(self.path)
+        with refused(self.path, writing=True):
+            flush_folder(Path(self._at))
 
     def add(
         self, kind: str, decision: int, request: str | None, content: Mapping[str, Any]
@@ -180,6 +214,7 @@ class Journal:
         event = Event(*about, previous, "")
         event = event._replace(hash=digest(event))
         fault(f"{kind}-begun")
+        self._check_place()
         with refused(self.path, writing=True):
             try:
                 self._run("BEGIN IMMEDIATE")
@@ -195,17 +230,44 @@ class Journal:
                 with contextlib.suppress(sqlite3.Error):  # the first error is what matters
                     self._connected().rollback()
                 raise
+        self._check_place()  # it may have happened meanwhile
         self._last = event
         fault(f"{kind}-committed")
         return event
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file; an error if its name does not lead to it any more."""
         if self._connection is not None:
-            connection, self._connection = self._connection, None
-            _open_here.discard(self._key)
-            with refused(self.path):
-                connection.close()
+            try:
+                self._check_place()
+            finally:
+                # SQLite leaves the log alone if the file is not where it was.
+                with refused(self.path):
+                    self._connection.close()
+                self._connection = None
+                _open_here.discard(self._key or (0, 0))
+
+    def give_up(self) -> None:
+        """Let go of a file that could not be opened, and leave nothing of a failed beginning."""
+        self._remove()
+        with contextlib.suppress(StudyError):  # what made it fail matters more
+            self.close()
+
+    def _remove(self) -> None:
+        if self._mine:  # while it is locked: nobody else has begun to use it
+            for name in (self._at, self._log, f"{self._log[:-4]}-journal"):
+                with contextlib.suppress(OSError):
+                    os.unlink(name)
+
+    def _check_place(self) -> None:
+        """Refuse to go on with a file that is not, or not wholly, where it was opened."""
+        if self._log_key is None:
+            self._log_key = _inode(self._log)  # it is made by the first write
+        if _inode(self._at) != self._key or _inode(self._log) != self._log_key:
+            raise StudyWriteError(
+                f"{self.path}: the file was moved, replaced or deleted while it was open; "
+                "what was to be recorded is not"
+            )
 
     def _connected(self) -> sqlite3.Connection:
         assert self._connection is not None
@@ -213,6 +275,42 @@ class Journal:
 
     def _run(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         return self._connected().execute(sql, values).fetchall()
+
+
+def _inode(path: str) -> Inode | None:
+    """Return what tells a file from another of the same name; None where there is none."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def _sealed(path: Path) -> bool:
+    """Return whether a file is marked read-only, even for those who may write to any."""
+    try:
+        return not path.stat().st_mode & 0o222
+    except OSError:
+        return False
+
+
+def _after_fork() -> None:
+    """Leave the parent's connections alone, for ever.
+
+    Closing one, as the interpreter would at its end, would write back and delete the log that the
+    parent is writing to. A reference too many keeps them from ever being closed.
+    """
+    for journal in list(_journals):
+        if journal._connection is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(journal._connection))
+            if journal._key is not None:
+                _inherited.add(journal._key)
+    _journals.clear()
+    _open_here.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -242,39 +340,55 @@ def read_events(path: Path) -> list[Event]:
     Not in a process that has it open itself: closing a second handle on the file would drop the
     lock of the first.
     """
+    if _inode(str(path)) in _open_here:
+        raise StudyLockedError(f"{path} is open in this process: ask the study itself")
+    for _ in range(TRIES):
+        try:
+            before = _stamps(path)
+        except OSError as problem:
+            raise StudyError(f"{path} cannot be read: {problem.strerror or problem}") from problem
+        found: list[Event] | StudyError | None = None
+        try:
+            found = _read_copy(path, list(before))
+        except StudyError as problem:
+            found = problem
+        except FileNotFoundError:  # the log, when the study is closed meanwhile
+            pass
+        except OSError as problem:
+            raise StudyError(f"{path} cannot be read: {problem.strerror or problem}") from problem
+        if found is not None and _stamps(path) == before:
+            if isinstance(found, StudyError):
+                raise found
+            return found
+        time.sleep(PAUSE)
+    raise StudyLockedError(f"{path} changes all the time: try again")
+
+
+def _read_copy(path: Path, files: list[Path]) -> list[Event]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "study"
-        try:
-            stat = path.stat()
-            if (stat.st_dev, stat.st_ino) in _open_here:
-                raise StudyLockedError(f"{path} is open in this process: ask the study itself")
-            for _ in range(100):
-                before = _stamps(path)
-                for file in before:
-                    shutil.copyfile(file, copy.with_name(file.name.replace(path.name, "study", 1)))
-                if _stamps(path) == before:
-                    break
-            else:
-                raise StudyLockedError(f"{path} changes all the time: try again")
-        except OSError as problem:
-            raise StudyError(f"{path} cannot be read: {problem.strerror}") from problem
-        journal = Journal(copy)
+        for file, suffix in zip(files, ("", "-wal"), strict=False):
+            shutil.copyfile(file, f"{copy}{suffix}")
+        journal = Journal(copy, path)
         try:
             journal._run("PRAGMA synchronous=OFF")  # of a copy that is thrown away
             return [] if journal.empty else list(journal.events())
-        except StudyError as problem:
-            raise type(problem)(str(problem).replace(str(copy), str(path))) from problem
         finally:
             journal.close()
 
 
-def _stamps(path: Path) -> dict[Path, tuple[int, int]]:
+def _stamps(path: Path) -> dict[Path, tuple[int, int, int]]:
     """Return what changes when the file or its log is written to."""
-    files = [path]
-    log = path.with_name(f"{path.name}-wal")
-    if log.exists():
-        files.append(log)
-    return {file: (file.stat().st_size, file.stat().st_mtime_ns) for file in files}
+    stamps = {}
+    for file in (path, Path(f"{os.path.realpath(path)}-wal")):  # SQLite follows links
+        try:
+            stat = file.stat()
+        except FileNotFoundError:
+            if file is path:
+                raise
+            continue
+        stamps[file] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return stamps
 
 
 @contextlib.contextmanager
@@ -296,7 +410,8 @@ def refused(path: Path, writing: bool = False) -> Iterator[None]:
     except UnicodeError as problem:  # SQLite quotes a garbled schema in its message
         raise StudyError(f"{path} is damaged: {problem}") from problem
     except OSError as problem:
-        raise StudyError(f"{path}: {problem.strerror or problem}") from problem
+        kind = StudyWriteError if writing else StudyError
+        raise kind(f"{path}: {problem.strerror or problem}") from problem
 
 
 def flush_folder(path: Path) -> None:
@@ -309,10 +424,21 @@ def flush_folder(path: Path) -> None:
             os.close(handle)
 
 
+def fault_point() -> tuple[str, int] | None:
+    """Return where ULI_FAULT wants the process to end, and at which pass."""
+    wanted = os.environ.get("ULI_FAULT", "")
+    if not wanted:
+        return None
+    name, colon, times = wanted.partition(":")
+    if name not in POINTS or (colon and not (times.isascii() and times.isdigit() and int(times))):
+        raise StudyError(f"ULI_FAULT must be a point and a pass, as {POINTS[0]}:3, got {wanted!r}")
+    return name, int(times or 1)
+
+
 def fault(point: str) -> None:
     """End the process here, as a crash would, if ULI_FAULT says so."""
-    name, _, times = os.environ.get("ULI_FAULT", "").partition(":")
-    if name == point:
+    wanted = fault_point()
+    if wanted is not None and wanted[0] == point:
         _passes[point] += 1
-        if _passes[point] == int(times or 1):
+        if _passes[point] == wanted[1]:
             os._exit(137)  # what a shell reports of SIGKILL; nothing is cleaned up

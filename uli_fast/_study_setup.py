@@ -19,6 +19,7 @@ from uli_fast.players._base import describe
 from uli_fast.players.spanner_elimination import fingerprint
 from uli_fast.simulate import Learner
 
+MOST_ARMS = 10**6  # so that a hostile file cannot take all memory
 # Arm sets that a study can write down; others must be given whenever it is opened.
 PLAIN_SETS = ("Finite", "Ball", "Ellipsoid", "Box", "Simplex", "L1Ball", "Polytope")
 
@@ -36,6 +37,9 @@ class Setup:
         if not isinstance(learner, Learner) or not hasattr(learner, "start"):
             raise ArgumentError("learner", f"is not a learner for live decisions: {learner!r}")
         given = {name: value for name, value in arguments.items() if value is not None}
+        many = given.get("arms")
+        if isinstance(many, int | float | np.number) and many > MOST_ARMS:
+            raise ArgumentError("arms", f"must be at most {MOST_ARMS} in a study, got {many!r}")
         known = signature(learner.start).parameters
         if any(p.kind is p.VAR_KEYWORD for p in known.values()):  # one that only says why not
             raise ArgumentError("learner", f"{type(learner).__name__} has no live player")
@@ -134,6 +138,8 @@ def _read(arms: Mapping[str, Any], given: Any) -> Any:
     from uli_fast import arm_sets
 
     if "number" in arms:
+        if isinstance(arms["number"], int) and arms["number"] > MOST_ARMS:
+            raise MemoryError  # rather than try
         return arms["number"]
     if "names" in arms:
         return arms["names"]
@@ -171,4 +177,6 @@ def first_content(path: Any, event: Any) -> dict[str, Any]:
     content = event.content
     if event.kind != "create" or not isinstance(content, dict) or "learner" not in content:
         raise StudyError(f"{path} is damaged: it does not begin with what the study is about")
+    if not isinstance(content.get("versions", {}), dict):
+        raise StudyError(f"{path} is damaged: it does not say with what versions it was begun")
     return content

@@ -102,6 +102,12 @@ class Trace:
         """Return the position of a decision, from its id."""
         return _check.decision("decision_id", decision_id, len(self.records))
 
+    def standing(self, position: int) -> tuple[Any, bool]:
+        """Return what the player has of a decision, and whether it is missing."""
+        episodes = isinstance(self.player, PolicyPlayer)
+        outcomes = self.player._episodes if episodes else self.player._rewards
+        return outcomes[position], position in self.player._missing
+
     def told(self, position: int) -> Any:
         """Return what the player took in, as JSON has it."""
         if isinstance(self.player, PolicyPlayer):
@@ -148,7 +154,14 @@ def hostile(path: Path, event: Event) -> Iterator[None]:
         if event.kind == "create":
             raise
         raise StudyDivergedError(f"{path}: event {event.sequence}: {problem}") from problem
-    except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as problem:
+    except (
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as problem:
         raise StudyDivergedError(f"{path}: event {event.sequence}: {problem!r}") from problem
 
 

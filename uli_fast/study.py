@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from uli_fast import _check
 from uli_fast._history import History
-from uli_fast._journal import Event, Journal, read_events, refused
+from uli_fast._journal import Event, Journal, fault_point, read_events, refused
 from uli_fast._study_setup import Setup, check_same, first_content
 from uli_fast._trace import Trace, hostile, shown
 from uli_fast.errors import (
@@ -38,7 +38,7 @@ class Study:
     """A live study in a file; use ``Study.open``.
 
     Threads may share it: calls wait for each other. Processes may not: the file is locked for
-    as long as it is open, and a forked child must open it itself after its parent has closed it.
+    as long as it is open. Open it after forking: a child can do nothing with its parent's.
     """
 
     def __init__(self, path: Path, journal: Journal | None, setup: Setup) -> None:
@@ -46,6 +46,7 @@ class Study:
         self._lock, self._pid = threading.RLock(), os.getpid()
         self._writable = journal is not None
         self._stale = False  # the player may be ahead of the journal: play it again
+        self._touched = False  # the player has been called since the last event
         self._trace = Trace(path, setup)
         self._begun, self._versions = "", dict[str, str]()
 
@@ -74,13 +75,17 @@ class Study:
             What else ``learner.start`` takes: ``horizon``, ``low``, ``high``, ``intercept``,
             and for policies ``rewards``, ``initial_support``, ``decision_points``.
         """
-        file, given = _file(path), {"arms": arms, "seed": seed, **options}
+        file, given = _check.file("path", path), {"arms": arms, "seed": seed, **options}
         setup = player = None
+        fault_point()
         with refused(file):
             new = not file.exists()
         if new:
             if learner is None:
                 raise ArgumentError("learner", f"must be given: there is no {file} yet")
+            if not file.absolute().parent.is_dir():
+                raise StudyWriteError(f"{file}: there is no folder {file.absolute().parent}")
+            _check.new_arms("arms", arms)
             setup = Setup.of(learner, given)
             player = setup.start()  # refuses what is wrong before anything is on the disk
         journal = Journal(file)
@@ -88,18 +93,19 @@ class Study:
             if journal.empty:
                 if learner is None:
                     raise ArgumentError("learner", f"must be given: {file} holds no study yet")
+                _check.new_arms("arms", arms)
                 setup = setup or Setup.of(learner, given)
                 player = player or setup.start()
                 journal.create(setup.record(player) | {"versions": versions()})
             return cls._played(file, journal, journal.events(), learner, given)
         except BaseException:
-            journal.close()
+            journal.give_up()
             raise
 
     @classmethod
     def read(cls, path: str | Path, learner: Any = None, arms: Any = None) -> Study:
         """Look at a study without touching its file, even while another process drives it."""
-        file = _file(path)
+        file = _check.file("path", path)
         with refused(file):
             if not file.exists():
                 raise StudyError(f"there is no {file}")
@@ -113,7 +119,7 @@ class Study:
         """Check a study's file event by event, without touching it, and say what happened."""
         from uli_fast._audit import audit
 
-        return audit(_file(path), learner, arms)
+        return audit(_check.file("path", path), learner, arms)
 
     @classmethod
     def _played(
@@ -133,8 +139,9 @@ class Study:
             about = {k: v for k, v in record.items() if k != "versions"}
             setup = Setup.recorded(about, learner, given.get("arms"))
             study = cls(path, journal, setup)
+            made_with = {str(k): str(v) for k, v in record.get("versions", {}).items()}
         check_same(about, given, setup)
-        study._begun, study._versions = first.time, dict(record.get("versions", {}))
+        study._begun, study._versions = first.time, made_with
         study._trace.replay(rest)
         return study
 
@@ -150,7 +157,7 @@ class Study:
         policies ``state=`` is the state in which the episode begins.
         """
         with self._writing():
-            about = {**_check.json_table("metadata", metadata or {}), **more}
+            about = {**_check.json_table("metadata", {} if metadata is None else metadata), **more}
             state: dict[str, Any] = {}
             if isinstance(self._trace.player, PolicyPlayer):
                 if "state" not in about:
@@ -162,6 +169,9 @@ class Study:
                 known = self._trace.requests.get(_check.key("request_id", request_id))
                 if known is not None:
                     return self._trace.asked_before(known, state)
+            if hasattr(self._trace.player, "_check_ask"):
+                self._trace.player._check_ask(1)
+            self._touched = True
             decision = self._trace.player.ask(**state)
             content = shown(decision) | state | {"metadata": about}
             event = self._add("ask", decision.id, request_id, content)
@@ -179,7 +189,8 @@ class Study:
             if len(outcome) != 1 + isinstance(self._trace.player, PolicyPlayer):
                 wanted = "states and actions" if len(outcome) == 1 else "one reward"
                 raise ArgumentError("outcome", f"must be {wanted}, got {len(outcome)} values")
-            self._trace.player.tell(position + 1, *outcome)
+            with self._touching(position):
+                self._trace.player.tell(position + 1, *outcome)
             if self._trace.records[position].status == "pending":
                 content = {"reward": self._trace.told(position)}
                 self._trace.note_tell(self._add("tell", position + 1, None, content), content)
@@ -188,7 +199,9 @@ class Study:
         """Say that an outcome will never come, and why; saying it again changes nothing."""
         with self._writing():
             position = self._trace.position(decision_id)
-            self._trace.player.tell_missing(position + 1, reason)
+            _check.key("reason", reason, _check.LONGEST_REASON)
+            with self._touching(position):
+                self._trace.player.tell_missing(position + 1, reason)
             if self._trace.records[position].status == "pending":
                 content = {"reason": reason}
                 self._trace.note_tell(self._add("missing", position + 1, None, content), content)
@@ -231,16 +244,18 @@ class Study:
     def pending(self, older_than: float | timedelta | None = None) -> History:
         """Return the decisions whose outcome is awaited; only those asked for so long ago."""
         with self._reading():
-            waiting = History(self._trace.records[id - 1] for id in self._trace.player.pending)
+            found = (self._trace.records[id - 1] for id in self._trace.player.pending)
+            waiting = History(found, self.path)
         if older_than is None:
             return waiting
         since = datetime.now(UTC) - timedelta(seconds=_check.seconds("older_than", older_than))
-        return History(r for r in waiting if datetime.fromisoformat(r.asked) <= since)
+        old = (r for r in waiting if datetime.fromisoformat(r.asked) <= since)
+        return History(old, self.path)
 
     def history(self) -> History:
         """Return every decision and what became of it."""
         with self._reading():
-            return History(self._trace.records)
+            return History(self._trace.records, self.path)
 
     def export(self, path: str | Path) -> None:
         """Write the history as CSV, JSON lines (.jsonl) or Parquet, by the suffix of the path."""
@@ -266,9 +281,11 @@ class Study:
 
     def close(self) -> None:
         """Let go of the file."""
+        if os.getpid() != self._pid:  # a lock that a fork has copied may never be free
+            return
         with self._lock:
             journal, self._journal = self._journal, None
-            if journal is not None and os.getpid() == self._pid:
+            if journal is not None:
                 journal.close()
 
     def __enter__(self) -> Study:
@@ -289,11 +306,11 @@ class Study:
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
+        if os.getpid() != self._pid:  # a lock that a fork has copied may never be free
+            raise StudyError(f"{self.path} was opened in another process: open it after forking")
         with self._lock:
             if self._writable and self._journal is None:
                 raise StudyError(f"{self.path}: this study is closed")
-            if os.getpid() != self._pid:
-                raise StudyError(f"{self.path} was opened in another process: open it here")
             if self._stale:
                 self._play_again()
             yield
@@ -304,14 +321,25 @@ class Study:
         with self._reading():
             if self._journal is None:
                 raise StudyWriteError(f"{self.path} was opened for reading")
+            self._touched = False
             try:
                 yield
-            except ArgumentError as problem:  # refused before anything was changed,
-                self._stale = problem.argument == "base"  # but by a base of the user's
+            except BaseException as problem:
+                # A check of arguments refuses before anything is changed. What comes out of
+                # the player later may be an ArgumentError, too: of a base or rule of the user's.
+                self._stale = self._touched or not isinstance(problem, ArgumentError)
                 raise
-            except BaseException:
-                self._stale = True
-                raise
+
+    @contextlib.contextmanager
+    def _touching(self, position: int) -> Iterator[None]:
+        """Notice whether the player took an outcome in before it failed."""
+        before = self._trace.standing(position)
+        try:
+            yield
+        except BaseException:
+            self._touched = self._trace.standing(position) != before
+            raise
+        self._touched = True
 
     def _add(
         self, kind: str, decision: int, request: str | None, content: Mapping[str, Any]
@@ -329,14 +357,3 @@ class Study:
 
 def _none() -> dict[str, int]:
     return {"reward": 0, "missing": 0, "pending": 0}
-
-
-def _file(path: Any) -> Path:
-    if not isinstance(path, str | os.PathLike):
-        raise ArgumentError("path", f"must be the path of a file, got {path!r}")
-    file = Path(path)
-    if "\0" in str(file):
-        raise ArgumentError("path", "must not hold a NUL character")
-    if file.is_dir():
-        raise ArgumentError("path", f"must be a file, {file} is a folder")
-    return file

@@ -214,6 +214,25 @@ def test_the_envelope_is_claimed_only_while_the_learner_is_followed():
     assert mab.certificate().envelope == math.inf
 
 
+@pytest.mark.parametrize("learner", ELIMINATION, ids=str)
+def test_f_never_enters_what_is_said_of_a_log_that_did_not_follow(learner):
+    """Long, unbalanced logs: F(delta, t) is far below what the data prove."""
+    few, many = (80, 40_000) if isinstance(learner, uli.PhasedElimination) else (40, 40_000)
+    envelope = learner.guarantee(MAB([0, 1], learner)._seat.player.arms_info()).bound
+    for order in ([1, 0], [0, 1]):
+        mab = MAB([0, 1], learner)
+        mab.fit(np.repeat(order, [many, few]), np.full(many + few, 0.5))
+        found = mab.certificate()
+        t = few + many + 1
+        assert envelope(t) < 0.5 * found.bound and found.envelope == math.inf
+        assert len(found.active) == 2
+        for _ in range(3):  # rows that follow it, one by one and at once, do not bring F back
+            mab.partial_fit([mab.predict()], [0.5])
+            mab.partial_fit(mab.predict([[0]] * 4), [0.5] * 4)
+        again = mab.certificate()
+        assert again.envelope == math.inf and again.bound > envelope(t + 15)
+
+
 def test_units_of_reward():
     mab = MAB(["a", "b"], LearningPolicy.SuccessiveElimination(), low=-10, high=30)
     assert mab.certificate().bound == 40.0

@@ -185,6 +185,10 @@ def test_what_cannot_be_kept_is_refused():
     for wrong in (1.5, -0.1, math.nan, "x"):
         with pytest.raises(RewardRangeError):
             game.getReward(0, wrong)
+    for arm in (-1, 2, 10**30, 0.5, "0", None, True):
+        with pytest.raises(ArgumentError) as caught:
+            game.getReward(arm, 1.0)
+        assert caught.value.argument == "arm"
     assert game.t == game.pulls.sum() == game.rewards.sum() == 0
     assert game.choiceWithRank(1) == game.choiceFromSubSet("all") == game.choice()
     assert game.choiceMultiple(1).tolist() == game.choiceIMP(1).tolist() == [game.choice()]

@@ -220,6 +220,88 @@ def test_the_error_of_linear_estimates_is_what_the_worst_imputation_makes():
     assert moved == pytest.approx(off_played) and moved == pytest.approx(worst)
 
 
+def through(player, *plans):
+    """Play one phase; plans[a] are the outcomes of arm a: how many of each."""
+    phase, left = player.phase, [[x for n, x in plan for _ in range(n)] for plan in plans]
+    while player.phase == phase:
+        d = player.ask()
+        tell(player, d, left[d.arm].pop())
+    assert not any(left)
+
+
+def phased_pair():
+    return uli.PhasedElimination(0.3).start(2), lambda player: player.quota
+
+
+def linear_pair():
+    """Orthogonal arms: the estimate of each is its own mean; rewards in [-1, 1] have slope 2."""
+    player = uli.LinearElimination(0.3).start(np.eye(2), low=-1.0, high=1.0)
+    return player, lambda player: player.quotas[0]
+
+
+PAIRS = pytest.mark.parametrize("pair", [phased_pair, linear_pair])
+
+
+@PAIRS
+@pytest.mark.parametrize("whose", [0, 1])
+def test_a_phase_takes_what_is_missing_at_its_worst_and_no_worse(pair, whose):
+    """All good against all bad but for what is missing: half the range decides in phase 1."""
+    for extra in (-1, 0):
+        player, quota = pair()
+        m, low = quota(player), player.low
+        # The good arm's missing as bad, the bad one's as good: the gap is range (1 - missing / m).
+        missing = math.ceil(m / 2) + extra
+        plans = [[(m, 1.0)], [(m, low)]]
+        plans[whose] = [(m - missing, 1.0 if whose == 0 else low), (missing, None)]
+        through(player, *plans)
+        assert player.active == ((0,) if extra else (0, 1))
+
+
+@PAIRS
+def test_what_was_missing_in_one_phase_is_over_in_the_next(pair):
+    for nudge, active in ((-1e-6, (0,)), (1e-6, (0, 1))):
+        player, quota = pair()
+        m = quota(player)
+        missing = math.ceil(0.7 * m)
+        through(player, [(m, 1.0)], [(m - missing, player.low), (missing, None)])
+        assert player.active == (0, 1)
+        m, allowed = quota(player), 0.25 if pair is phased_pair else 0.5
+        through(player, [(m, 1.0)], [(m, 1.0 - allowed + nudge)])
+        assert player.active == active
+        for a, mean in ((0, 1.0), (1, 1.0 - allowed + nudge)):  # as wide as without any
+            half = 0.125 if pair is phased_pair else 0.25
+            assert player.intervals()[a] == pytest.approx((mean - half, min(mean + half, 1.0)))
+
+
+@PAIRS
+def test_the_gap_bound_knows_of_what_is_missing(pair):
+    """The plain bound of the phase would be too small: the interval of arm 1 is wider."""
+    player, quota = pair()
+    middle = (player.low + player.high) / 2.0
+    through(player, [(quota(player), middle)], [(quota(player), middle)])
+    m = quota(player)
+    missing = round(0.4 * m)
+    through(player, [(m, middle)], [(m - missing, middle), (missing, None)])
+    (a, b), (c, d) = player.intervals().values()
+    bound = player.certificate().bound
+    plain = 0.5 if pair is phased_pair else 1.0
+    assert bound == pytest.approx(max(b, d) - min(a, c)) and bound > plain
+    assert d - c == pytest.approx(plain / 2 + (player.high - player.low) * missing / m)
+
+
+def test_a_missing_outcome_beyond_the_quota_counts_in_the_next_phase():
+    player = uli.PhasedElimination(0.3).start(2)
+    m = player.quota
+    for _ in range(m):
+        player._absorb(0, 1.0)
+    player._absorb_missing(0)
+    assert player._start.missing.tolist() == [0, 0] and player._early == [(0, None)]
+    for _ in range(m):
+        player._absorb(1, 1.0)
+    assert player.phase == 2 and player._closed_missing.tolist() == [0.0, 0.0]
+    assert player._start.missing.tolist() == [1, 0] and player._state.n.tolist() == [m + 1, m]
+
+
 def others():
     meta = uli.MetaElimination(uli.Exp3P(constant=0.01), 0.1, mode="sharp")
     yield meta, lambda: meta.start(3, seed=1)

@@ -1,6 +1,7 @@
 """``uli study``: what it shows, that it changes nothing, and that damage is an exit code."""
 
 import hashlib
+import math
 import re
 
 import numpy as np
@@ -10,7 +11,7 @@ from click.testing import CliRunner
 import uli_fast as uli
 from tests.study.test_contract import LEARNERS, asked, outcome
 from uli_fast.cli import main
-from uli_fast.errors import ReportError, StudyError
+from uli_fast.errors import ArgumentError, ReportError, StudyError
 from uli_fast.report.live import write_audit
 
 NASTY = "\x1b[31mred\x1b[0m\u202e<script>alert(1)</script>"
@@ -111,3 +112,80 @@ def test_every_learner_can_be_shown(name, path, tmp_path):
 def test_audits_of_nothing(path):
     with pytest.raises(StudyError):
         uli.Study.audit(path)
+
+
+def test_nothing_is_written_over_the_study(full, path, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    link, other_name = folder / "link.html", folder / "hard.csv"
+    link.symlink_to(path)
+    other_name.hardlink_to(path)
+    before = prints(folder)
+    for target in (path, f"{path}-wal", path.name, link, other_name):
+        done = uli_study("audit", path, "--html", target)
+        assert done.exit_code == 1 and "own file" in done.output, done.output
+        with pytest.raises(ArgumentError, match="own file"):
+            write_audit(uli.Study.audit(path), target)
+    assert prints(folder) == before
+    named = folder / "study.csv"
+    path.rename(named)
+    with uli.Study.open(named) as study:
+        for export in (study.export, study.history().export, study.pending().export):
+            for target in (named, "study.csv", f"{folder}/../{folder.name}/study.csv", other_name):
+                with pytest.raises(ArgumentError, match="own file"):
+                    export(target)
+        study.ask("one more")
+
+
+def page_of(path, tmp_path):
+    write_audit(uli.Study.audit(path), tmp_path / "page.html")
+    return (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_what_is_said_without_a_range_names_what_it_believes(path, tmp_path):
+    pytest.importorskip("jinja2")
+    start = {"arms": 2, "low": -math.inf, "high": math.inf}
+    with uli.Study.open(path, uli.SuccessiveElimination(0.1), **start) as study:
+        for x in (0.5, 7.0, -3.0):
+            study.tell(study.ask().id, x)
+        assert study.certificate().assumes == "outcomes are R-subgaussian with R = 0.5"
+        study.ask()
+    for command in ("show", "audit"):
+        text = uli_study(command, path).output
+        assert "if outcomes are R-subgaussian with R = 0.5" in text
+        assert "learned from 3 plays" in text and "missing outcomes" not in text
+    page = page_of(path, tmp_path)
+    assert "that outcomes are R-subgaussian with R = 0.5" in page
+    assert "within the declared range" not in page and "whatever made them" not in page
+    assert "are left out" in page
+    with uli.Study.open(path) as study:
+        study.tell_missing(4, "x")
+    page = page_of(path, tmp_path)
+    assert "-\u221e to \u221e" in page and ">\u221e to" not in page
+    assert "nothing is certified: 1 outcomes are missing" in page
+
+
+def test_what_is_said_with_a_range_counts_what_was_learned_from(path, tmp_path):
+    pytest.importorskip("jinja2")
+    with uli.Study.open(path, uli.SuccessiveElimination(0.1), 2) as study:
+        study.tell(study.ask().id, 0.5)
+        assert study.certificate().assumes == ""
+        assert "learned from 1 play" in uli_audit_certificate(study)
+        study.tell_missing(study.ask().id, "x")
+        assert "2 plays, missing outcomes (1) taken at their worst" in uli_audit_certificate(study)
+    page = page_of(path, tmp_path)
+    assert "within the declared range, and may fail" in page and "whatever made them" in page
+
+
+def uli_audit_certificate(study):
+    from uli_fast._audit import _certificate
+
+    return _certificate(study._trace.player)
+
+
+def test_linear_certificates_name_the_slope(path):
+    learner, vectors = uli.LinearElimination(0.1, R=0.2, theta_norm=2.0), np.eye(2)
+    player = learner.start(vectors, low=-math.inf, high=math.inf)
+    wanted = "R-subgaussian with R = 0.2 and means are linear .* norm at most 2"
+    assert re.search(wanted, player.certificate().assumes)
+    player = uli.SpannerElimination(0.1).start(vectors, low=-math.inf, high=math.inf)
+    assert re.search("R = 1 and means are linear", player.certificate().assumes)

@@ -42,6 +42,10 @@ LEARNERS = {
         uli.GeometricHedge(0.1),
         {"arms": VECTORS, "seed": 3, "horizon": 10**6, "low": -2.0, "high": 2.0},
     ),
+    "Scrible": (
+        uli.Scrible(),
+        {"arms": VECTORS, "seed": 3, "horizon": 10**6, "low": -2.0, "high": 2.0},
+    ),
     "MetaElimination": (
         uli.MetaElimination(uli.Exp3P(constant=0.01), 0.1, mode="sharp"),
         {"arms": ["a", "b"], "seed": 5},
@@ -51,7 +55,7 @@ LEARNERS = {
     "PolicyElimination": (uli.PolicyElimination(0.1, (1e-4, 1.0)), {"rewards": MDP.rewards}),
 }
 # Drawn at random, or refusing to be asked ahead: told at once.
-AT_ONCE = ("Exp3P", "GeometricHedge", "MetaElimination")
+AT_ONCE = ("Exp3P", "GeometricHedge", "Scrible", "MetaElimination")
 
 
 def outcome(decision, rng):
@@ -379,6 +383,30 @@ def test_an_altered_or_removed_event_breaks_the_chain(path):
             uli.Study.open(path)
 
 
+def test_a_replaced_event_with_a_hash_of_its_own_breaks_the_chain(path):
+    """Its successor still names the hash of the one that was there."""
+    with uli.Study.open(path, SE, ["a", "b"]) as study:
+        for i in range(4):
+            study.tell(study.ask(f"p{i}", note="x").id, 1.0)
+    events = _journal.read_events(path)
+    for position in (0, 1, 2, len(events) - 2):
+        forged = events[position]._replace(time="2020-01-01T00:00:00.000000+00:00")
+        forged = forged._replace(hash=_journal.digest(forged))
+        connection = sqlite3.connect(path, isolation_level=None)
+        clean = path.read_bytes()
+        for name in ("never_changed", "never_removed", "only_added"):
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute("DELETE FROM event WHERE sequence = ?", (forged.sequence,))
+        connection.execute(f"INSERT INTO event VALUES ({','.join('?' * 9)})", forged)
+        for sql in _journal.SCHEMA[1:]:
+            connection.execute(sql)
+        connection.close()
+        for look in (uli.Study.open, uli.Study.read, uli.Study.audit):
+            with pytest.raises(StudyDivergedError, match=f"event {forged.sequence + 1} "):
+                look(path)
+        path.write_bytes(clean)
+
+
 def reordered(path):
     """Put the triggers back in the order in which a study makes them."""
     connection = sqlite3.connect(path, isolation_level=None)
@@ -505,6 +533,86 @@ def test_a_warning_made_an_error_leaves_the_study_as_the_journal_has_it(path):
         with pytest.warns(uli.errors.SaturationWarning):
             study.tell(d.id, *told)
         assert study._trace.player.phase == 2
+
+
+class Moody:
+    """A base of one's own that refuses once, after it has learned or drawn."""
+
+    losses = "unit"
+
+    def __init__(self):
+        self.refuse = ""
+
+    def g(self, arms, delta):
+        return 1.0
+
+    def start_phase(self, arms, rounds, delta):
+        return MoodyPhase(self, len(arms))
+
+    def maybe(self, where):
+        if self.refuse == where:
+            self.refuse = ""
+            raise ArgumentError("reward", "not today")
+
+
+class MoodyPhase:
+    def __init__(self, base, k):
+        self.base, self.estimates = base, np.zeros(k)
+
+    def choose(self, rng):
+        arm = int(rng.integers(self.estimates.size))
+        self.base.maybe("choose")
+        return arm, 1.0 / self.estimates.size
+
+    def update(self, arm, loss):
+        self.estimates[arm] += loss
+        self.base.maybe("update")
+
+
+@pytest.mark.parametrize("where", ["choose", "update"])
+def test_an_error_of_a_base_leaves_the_study_as_the_journal_has_it(path, where):
+    base = Moody()
+    learner = uli.MetaElimination(base, 0.1)
+    bare = uli.MetaElimination(Moody(), 0.1).start(2, seed=1)
+    with uli.Study.open(path, learner, 2, seed=1) as study:
+        for i in range(6):
+            base.refuse = where if i == 3 else ""
+            if base.refuse == "choose":
+                with pytest.raises(ArgumentError, match="not today"):
+                    study.ask(f"p{i}")
+            d = study.ask(f"p{i}")
+            assert same(d, bare.ask())
+            if base.refuse == "update":
+                with pytest.raises(ArgumentError, match="not today"):
+                    study.tell(d.id, 0.5)
+                assert [r.id for r in study.pending()] == [d.id]
+                with pytest.raises(RewardRangeError):
+                    study.tell(d.id, 7.0)
+            study.tell(d.id, 0.5)
+            bare.tell(d.id, 0.5)
+            assert len(study.history()) == d.id and study.pending() == []
+        player = study._trace.player
+        assert player._base.estimates.tolist() == bare._base.estimates.tolist()
+    with uli.Study.open(path, learner) as study:
+        assert [r.reward for r in study.history()] == [0.5] * 6
+
+
+def test_refused_arguments_do_not_play_the_journal_again(path, monkeypatch):
+    with uli.Study.open(path, SE, 2) as study:
+        d = study.ask("p")
+        monkeypatch.setattr(study, "_play_again", lambda: pytest.fail("played again"))
+        for wrong in (
+            lambda: study.tell(d.id, 7.0),
+            lambda: study.tell(9, 0.5),
+            lambda: study.tell_missing(d.id, ""),
+            lambda: study.ask(""),
+        ):
+            with pytest.raises(ArgumentError):
+                wrong()
+        study.tell(d.id, 0.5)
+        with pytest.raises(ConflictingRewardError):
+            study.tell(d.id, 0.6)
+        assert len(study.history()) == 1
 
 
 def failing(monkeypatch, study, statement, after):

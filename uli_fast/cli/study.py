@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from uli_fast import _check
+
 if TYPE_CHECKING:
     from uli_fast._audit import Audit
 
@@ -39,6 +41,8 @@ def audit(file: Path, html: Path | None) -> None:
     """Check every event and decision of the study in FILE; exit with 1 if anything is wrong."""
     from uli_fast.study import Study
 
+    if html is not None:
+        _check.not_the_study("--html", html, file)
     found = Study.audit(file)
     click.echo(_heading(found))
     click.echo(

@@ -152,7 +152,8 @@ class EliminatingSeat(Seat):
         if len(player.active) == 1:
             bound = 0.0
         t = int(player._state.clock[0]) + 1
-        return Certificate(t, bound, math.inf, guarantee.delta, player.active, guarantee.proved)
+        about = (guarantee.delta, player.active, guarantee.proved, player._assumes())
+        return Certificate(t, bound, math.inf, *about)
 
 
 class TurnSeat(EliminatingSeat):

@@ -108,8 +108,9 @@ class Policy:
 
     def getReward(self, arm: int, reward: float) -> None:  # noqa: N802
         """Take in a reward."""
-        self.rewards[arm] += self._playing().learn(arm, reward)
-        self.pulls[arm] += 1
+        a = _check.arm_number("arm", arm, self.nbArms)
+        self.rewards[a] += self._playing().learn(a, reward)
+        self.pulls[a] += 1
         self.t += 1
 
     def estimatedOrder(self) -> I64:  # noqa: N802

@@ -157,13 +157,23 @@ def play_singly(
 
 
 @kernel
+def fill_bounds(state: ArmState, bounds: Bounds, delta: float, R: float) -> None:
+    """Write the bounds of all arms played so far into ``bounds``.
+
+    For players: a tuple of arrays that Python allocates. One that a kernel returns is made into
+    Python objects after it, and an interrupt (Ctrl-C) in the middle of that ends the process.
+    """
+    for a in range(state.n.shape[0]):
+        if state.n[a] > 0:
+            bound(state, bounds, a, delta, R)
+
+
+@kernel
 def restore_bounds(state: ArmState, delta: float, R: float) -> Bounds:
     """Recompute the bounds of all arms played so far."""
     K = state.n.shape[0]
     bounds = Bounds(np.full(K, -np.inf), np.full(K, np.inf), np.zeros(2))
-    for a in range(K):
-        if state.n[a] > 0:
-            bound(state, bounds, a, delta, R)
+    fill_bounds(state, bounds, delta, R)
     return bounds
 
 

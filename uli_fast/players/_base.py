@@ -55,6 +55,8 @@ class Certificate(NamedTuple):
     delta: float
     active: tuple[int | str, ...]
     proved: bool  # False: the bound is a user's claim
+    # What is believed beyond independent draws within the declared range; "" if nothing is.
+    assumes: str = ""
 
 
 class Player:
@@ -185,7 +187,11 @@ class Player:
         bound = min(envelope, self._unit_gap_bound() * self._scale, largest)
         if len(self.active) == 1:
             bound = 0.0 if guarantee.proved else bound
-        return Certificate(t, bound, envelope, guarantee.delta, self.active, guarantee.proved)
+        about = (guarantee.delta, self.active, guarantee.proved, self._assumes())
+        return Certificate(t, bound, envelope, *about)
+
+    def _assumes(self) -> str:
+        return assumed(self.learner, math.isfinite(self.low), self.features.shape[1] > 0)
 
     def _learned(self) -> int:
         """Return how many rounds the algorithm has learned from."""
@@ -310,6 +316,21 @@ class Player:
 
     def _reward_units(self, values: F64) -> F64:
         return self.low + self._scale * values if math.isfinite(self.low) else values
+
+
+def assumed(learner: Any, bounded: bool, linear: bool) -> str:
+    """Say what a certificate takes from the learner's parameters without being able to check it."""
+    parts = []
+    sigma = getattr(learner, "sigma", None)
+    if sigma is not None:
+        parts.append(f"the noise is symmetric and sigma-subgaussian with sigma = {sigma:g}")
+    elif not bounded and hasattr(learner, "R"):
+        parts.append(f"outcomes are R-subgaussian with R = {learner.R:g}")
+    if linear:
+        norm = getattr(learner, "theta_norm", None)
+        size = "" if norm is None else f" with a slope of norm at most {norm:g}"
+        parts.append(f"means are linear in the arms{size}")
+    return " and ".join(parts)
 
 
 def describe(learner: Any) -> dict[str, Any]:

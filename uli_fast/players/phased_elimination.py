@@ -36,7 +36,8 @@ class PhasedPlayer(Player):
         self._closed_mean: F64 = np.full(K, math.nan)  # means of the last closed phase
         self._closed_width: F64 = np.full(K, math.inf)
         self._closed_missing: F64 = np.zeros(K)  # the share of them that is missing
-        self._early: list[tuple[int, float]] = []  # beyond a quota while others are not settled
+        # Beyond a quota while others are not settled; None is a missing reward.
+        self._early: list[tuple[int, float | None]] = []
 
     @property
     def phase(self) -> int:
@@ -60,13 +61,21 @@ class PhasedPlayer(Player):
         return a
 
     def _absorb(self, a: int, reward: float) -> None:
+        self._take(a, reward)
+
+    def _absorb_missing(self, a: int) -> None:
+        self._take(a, None)
+
+    def _take(self, a: int, reward: float | None) -> None:
         from uli_fast.kernels.phased_elimination import close_phase, next_arm
 
         state, start, m = self._state, self._start, self.quota
         if state.n[a] - start.n[a] >= m:  # another arm is asked for again
             self._early.append((a, reward))
             return
-        self._count(a, reward)
+        if reward is None:
+            start.missing[a] += 1
+        self._count(a, reward or 0.0)
         if next_arm(state, start, m) < 0:
             active = state.active.copy()
             self._closed_mean[active] = (state.total - start.total)[active] / m
@@ -77,11 +86,7 @@ class PhasedPlayer(Player):
             early, self._early = self._early, []
             for b, x in early:
                 if state.active[b]:
-                    self._absorb(b, x)
-
-    def _absorb_missing(self, a: int) -> None:
-        self._start.missing[a] += 1
-        self._absorb(a, 0.0)
+                    self._take(b, x)
 
     def _omit(self, a: int) -> None:
         self._phase_asked[a] -= 1
@@ -118,7 +123,8 @@ class PhasedPlayer(Player):
         none = [0] * len(self.labels)
         self._start.missing[:] = extra.get("phase_missing", none)
         self._closed_missing[:] = extra.get("closed_missing", none)
-        self._early = [(int(a), float(x)) for a, x in extra.get("early", [])]
+        early = extra.get("early", [])
+        self._early = [(int(a), None if x is None else float(x)) for a, x in early]
         self._phase_asked[:] = extra["phase_asked"]
         self._closed_mean[:] = [math.nan if x is None else x for x in extra["closed_mean"]]
         self._closed_width[:] = [math.inf if x is None else x for x in extra["closed_width"]]

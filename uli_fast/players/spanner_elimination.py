@@ -22,7 +22,7 @@ from uli_fast.errors import (
     StateError,
 )
 from uli_fast.learners.spanner_elimination import SpannerPhases
-from uli_fast.players._base import Certificate, Decision, describe
+from uli_fast.players._base import Certificate, Decision, assumed, describe
 from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
 from uli_fast.spanners import Spanner
 
@@ -114,7 +114,8 @@ class SpannerPlayer:
         # G(m) = 4 2^-m for the arms of phase m, in units of the proofs.
         phase_bound = 4.0 * 2.0**-self.phase * self._phases.scale
         bound = min(envelope, phase_bound, 2.0 * self._phases.scale)
-        return Certificate(t, bound, envelope, guarantee.delta, (), guarantee.proved)
+        assumes = assumed(self.learner, math.isfinite(noise), linear=True)
+        return Certificate(t, bound, envelope, guarantee.delta, (), guarantee.proved, assumes)
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain numbers, for JSON and ``uli.restore(state, arms=...)``."""

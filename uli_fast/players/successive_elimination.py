@@ -18,10 +18,11 @@ class SuccessivePlayer(Player):
     widens: ClassVar[bool] = True
 
     def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
-        from uli_fast.kernels.successive_elimination import restore_bounds
+        from uli_fast.kernels.successive_elimination import Bounds
 
         super().__init__(learner, labels, low, high)
-        self._bounds = restore_bounds(self._state, learner.delta, learner.R)
+        K = len(labels)
+        self._bounds = Bounds(np.full(K, -np.inf), np.full(K, np.inf), np.zeros(2))
 
     def _choose(self) -> int:
         from uli_fast.kernels._arms import least_played
@@ -44,7 +45,7 @@ class SuccessivePlayer(Player):
         return float(self._bounds.upper[active].max() - self._bounds.lower[active].min())
 
     def _load_extra(self, extra: Mapping[str, Any]) -> None:
-        from uli_fast.kernels.successive_elimination import restore_bounds
+        from uli_fast.kernels.successive_elimination import fill_bounds
 
-        self._bounds = restore_bounds(self._state, self.learner.delta, self.learner.R)
+        fill_bounds(self._state, self._bounds, self.learner.delta, self.learner.R)
         self._bounds.upper[:] += self._lost / np.maximum(self._state.n, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uli_fast import _check
 from uli_fast.report.page import render, write_page
 from uli_fast.report.words import label
 
@@ -27,6 +28,8 @@ def write_audit(audit: Audit, path: str | Path, title: str = "Live study") -> No
     title
         The page's heading.
     """
+    target = _check.file("path", path)
+    _check.not_the_study("path", target, audit.path)
     page = render(
         "live.html",
         title=label(title),
@@ -35,4 +38,4 @@ def write_audit(audit: Audit, path: str | Path, title: str = "Live study") -> No
         file=audit.path.name,
         most=MOST_LINES,
     )
-    write_page(page, path)
+    write_page(page, target)

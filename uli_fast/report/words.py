@@ -53,7 +53,7 @@ def power(x: float, _: object = None) -> str:
 def number(x: float) -> str:
     """Return a number as it reads best: 0.052, 5,524, 2.9 x 10^6, 10^8."""
     if not math.isfinite(x):
-        return "\u2013" if math.isnan(x) else "\u221e"
+        return "\u2013" if math.isnan(x) else "\u221e" if x > 0.0 else "-\u221e"
     if abs(x) < 100.0:
         return f"{x:.3g}"
     if abs(x) < 1e6:

@@ -1,0 +1,140 @@
+"""The file is moved, replaced, deleted or inherited by a fork under an open study."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import uli_fast as uli
+from tests.study.clinic import ARMS, learner, treat
+from uli_fast.errors import StudyWriteError
+
+MOVED = "moved, replaced or deleted"
+
+
+def replaced(path):
+    other = path.with_name("other.db")
+    treat(other, range(2))
+    os.replace(other, path)
+
+
+TRICKS = {
+    "renamed": lambda path: path.rename(path.with_name("away.db")),
+    "deleted": lambda path: path.unlink(),
+    "replaced": replaced,
+    "folder renamed": lambda path: path.parent.rename(path.parent.with_name("away")),
+    "log deleted": lambda path: path.with_name("trial.db-wal").unlink(),
+    "log replaced": lambda path: os.replace(path.with_name("x"), path.with_name("trial.db-wal")),
+}
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_nothing_is_acknowledged_where_the_name_does_not_lead(trick, folder):
+    (folder / "in").mkdir()
+    path = folder / "in" / "trial.db"
+    path.with_name("x").write_bytes(b"")
+    study = uli.Study.open(path, learner(), ARMS)
+    first = study.ask("first")
+    TRICKS[trick](path)
+    for _ in range(2):
+        with pytest.raises(StudyWriteError, match=MOVED):
+            study.ask("second")
+        with pytest.raises(StudyWriteError, match=MOVED):
+            study.tell(first.id, 1.0)
+        with pytest.raises(StudyWriteError, match=MOVED):
+            study.tell_missing(first.id, "x")
+    assert [r.request_id for r in study.history()] == ["first"]
+    with pytest.raises(StudyWriteError, match=MOVED):
+        study.close()
+    study.close()
+    if "log" in trick:  # what the deleted log held was written back
+        with uli.Study.open(path) as again:
+            assert again.ask("first") == first
+
+
+def test_a_log_of_another_study_is_left_alone(folder, path):
+    """Replaced, and driven by another process: closing the first must not take its log away."""
+    study = uli.Study.open(path, learner(), ARMS)
+    study.ask("first")
+    path.rename(folder / "away.db")
+    path.with_name("trial.db-wal").rename(folder / "away.db-wal")
+    drive = f"""
+        import os, uli_fast as uli
+        from tests.study.clinic import ARMS, learner
+        study = uli.Study.open({str(path)!r}, learner(), ARMS)
+        study.ask("theirs")
+        os._exit(0)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(drive)], check=True)
+    with pytest.raises(StudyWriteError, match=MOVED):
+        study.close()
+    with uli.Study.open(path) as theirs:
+        assert [r.request_id for r in theirs.history()] == ["theirs"]
+    with uli.Study.open(folder / "away.db") as ours:
+        assert [r.request_id for r in ours.history()] == ["first"]
+
+
+def test_the_working_folder_may_change(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    with uli.Study.open("trial.db", learner(), ARMS) as study:
+        os.chdir("/")
+        study.ask("first")
+
+
+def test_a_link_leads_to_the_log_too(folder, path):
+    link = folder / "link.db"
+    link.symlink_to(path)
+    with uli.Study.open(link, learner(), ARMS) as study:
+        study.ask("first")
+        code = f"import uli_fast as uli; print(len(uli.Study.read({str(link)!r}).history()))"
+        found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+        assert found.stdout == b"1\n"
+
+
+FORKS = """
+import gc, os, signal, sys
+import uli_fast as uli
+from tests.study.clinic import ARMS, learner
+path, how = sys.argv[1:]
+study = uli.Study.open(path, learner(), ARMS)
+for i in range(3):
+    study.tell(study.ask(f"p{i}").id, 1.0)
+pid = os.fork()
+if pid == 0:
+    said = []
+    for what in (study.ask, study.history, lambda: uli.Study.open(path)):
+        try:
+            what()
+        except uli.errors.StudyError as problem:
+            said.append(type(problem).__name__)
+    assert said == ["StudyError", "StudyError", "StudyLockedError"], said
+    assert len(uli.Study.read(path).history()) == 3  # looking is allowed
+    if how == "closes":
+        study.close()
+    elif how == "forgets":
+        study._journal = None
+        del study
+        gc.collect()
+    sys.exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+for i in range(3, 6):
+    study.tell(study.ask(f"p{i}").id, 1.0)
+print("acknowledged", flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("how", ["exits", "closes", "forgets"])
+def test_a_forked_child_harms_nothing(how, path):
+    ended = subprocess.run(
+        [sys.executable, "-c", FORKS, str(path), how], capture_output=True, text=True
+    )
+    assert ended.stdout == "acknowledged\n", ended.stderr
+    assert ended.returncode == -signal.SIGKILL
+    with uli.Study.open(path) as study:
+        history = study.history()
+    assert [(r.request_id, r.reward) for r in history] == [(f"p{i}", 1.0) for i in range(6)]
