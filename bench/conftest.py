@@ -57,7 +57,7 @@ def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., None
     ) -> None:
         assert ours is not None
         if request.config.getoption("--quick"):
-            seeds, repeats = (3 if seeds > 1 else 1), min(repeats, 3)
+            seeds, repeats = (3 if seeds > 1 else 1), max(min(repeats, 3), repeats // 10)
         other = yardstick() if rival is None else rival
         best = np.full((2, seeds), np.inf)
         order = iter([seed for _ in range(repeats) for seed in range(seeds)])
