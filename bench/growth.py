@@ -141,13 +141,13 @@ def against_policies() -> Iterator[Curve]:
         return playing(mdp, left, method, 200).prepare(0)
 
     yield curve(
-        ("200 episodes, all policies: induction", "induction", "\\|Pi\\|"),
+        ("200 episodes, all policies: induction", "induction", "|Pi|"),
         list(sizes),
         lambda n: choosing(n, "auto"),
         3,
     )
     yield curve(
-        ("200 episodes, half of them left: trie", "trie", "\\|Pi\\|"),
+        ("200 episodes, half of them left: trie", "trie", "|Pi|"),
         list(sizes),
         lambda n: choosing(n, "trie"),
         3,

@@ -23,7 +23,8 @@ PAGE = DOCS / "performance.md"
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    return "\n".join("| " + " | ".join(line) + " |" for line in cells)
 
 
 def figures_table(part: str, now: Results) -> str:

@@ -66,6 +66,11 @@ def spoiled_unit_vector(rng, good):
     return rng.choice([outside, spoiled_vector(rng, good), spoiled_vector(rng, good)])
 
 
+def spoiled_initial(rng, good):
+    value = spoiled_unit_vector(rng, good)
+    return [] if value is None else value  # without one, the first state is meant
+
+
 def spoiled_matrix(rng, good):
     good = np.asarray(good, float)
     bad = good.copy()
@@ -179,7 +184,7 @@ def targets():
                 "rewards": RIVER.rewards,
                 "initial": RIVER.initial,
             },
-            {"transitions": "matrix", "rewards": "matrix", "initial": "unit_vector"},
+            {"transitions": "matrix", "rewards": "matrix", "initial": "initial"},
         ),
         "simulate": Target(
             uli.simulate,

@@ -187,25 +187,29 @@ def main(only: str = "") -> int:
         lane.start()
     for lane in lanes:
         lane.join()
-    if not wanted:
-        write(found)
+    write(found)
     return int(not all(outcome.held for outcome in found.values()))
 
 
 def write(found: dict[str, Outcome]) -> None:
-    """Put the table into the page."""
-    rows = [
-        f"| {c.goal} | {c.asked} | {c.ran} | {found[c.goal].said} "
-        f"| {'holds' if found[c.goal].held else 'FAILS'} | {found[c.goal].seconds:.0f} s |"
-        for c in sorted((LONGEST, *CHECKS), key=lambda c: int(c.goal[1:]))
-    ]
-    header = "| | asked | run | came out | | time |\n| --- | --- | --- | --- | --- | --- |"
-    day = datetime.now(UTC).date().isoformat()
-    table = "\n".join((f"Run on {day}, two checks at a time.\n", header, *rows))
-    page = PAGE.read_text(encoding="utf-8")
+    """Put what came out into the page's table; rows of other goals stay as they are."""
     begin, end = "<!-- begin campaign -->", "<!-- end campaign -->"
-    before, rest = page.split(begin)
-    PAGE.write_text(f"{before}{begin}\n\n{table}\n\n{end}{rest.split(end)[1]}", encoding="utf-8")
+    before, rest = PAGE.read_text(encoding="utf-8").split(begin)
+    old, after = rest.split(end)
+    rows = {line.split("|")[1].strip(): line for line in old.splitlines() if line[:3] == "| B"}
+    day = datetime.now(UTC).date().isoformat()
+    for c in (LONGEST, *CHECKS):
+        if c.goal in found:
+            held, said, seconds = found[c.goal]
+            word = "holds" if held else "FAILS"
+            cells = (c.goal, c.asked, c.ran, said, word, f"{seconds:.0f} s", day)
+            rows[c.goal] = f"| {' | '.join(cells)} |"
+    header = (
+        "| | asked | run | came out | | time | on |\n| --- | --- | --- | --- | --- | --- | --- |"
+    )
+    lines = [rows[goal] for goal in sorted(rows, key=lambda goal: int(goal[1:]))]
+    table = "\n".join((header, *lines))
+    PAGE.write_text(f"{before}{begin}\n\n{table}\n\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
