@@ -62,7 +62,7 @@ def contents(folder):
     ("words", "said"),
     [
         (("--backend", "foo"), "backend: 'foo' cannot be used"),
-        (("--backend", ""), "backend: must be a string"),
+        (("--backend", ""), "backend: must not be empty"),
         (("--backend", "multiprocessing"), "use loky"),
         (("--backend", "dask", "--address", "nonsense://x"), "--address nonsense://x"),
         (("--out", ""), "must not be empty"),
