@@ -179,7 +179,10 @@ def one_of(name: str, value: Any, options: Sequence[str]) -> str:
 def schedule(name: str, value: Any) -> str | tuple[float, float]:
     """Return "proved", "sharp", or a pair of positive constants (c1, c2)."""
     if isinstance(value, tuple | list) and len(value) == 2:
-        return positive(name, value[0]), positive(name, value[1])
+        c1, c2 = positive(name, value[0]), positive(name, value[1])
+        if min(c1, c2) < 1e-12 or max(c1, c2) > 1e12:  # phases would not be of any use
+            raise ArgumentError(name, f"constants must lie in [1e-12, 1e+12], got {value!r}")
+        return c1, c2
     if not isinstance(value, str) or value not in ("proved", "sharp"):
         raise ArgumentError(name, f"must be 'proved', 'sharp' or a pair (c1, c2), got {value!r}")
     return value
@@ -516,12 +519,20 @@ def mdp_tables(transitions: Any, rewards: Any, horizon: Any) -> tuple[F64, F64]:
             "rewards", f"must be ({S}, {A}) or (H, {S}, {A}) as the transitions, got {r.shape}"
         )
     H = _stages(len(P) if P.ndim == 4 else None, len(r) if r.ndim == 3 else None, horizon)
-    if H * S * A * S > LARGEST_TABLE:
-        raise ArgumentError(
-            "horizon", f"{H} stages, {S} states and {A} actions need too large a table"
-        )
+    mdp_size("horizon", S, A, H)
     P = stochastic("transitions", P)
     return np.broadcast_to(P, (H, S, A, S)).copy(), np.broadcast_to(r, (H, S, A)).copy()
+
+
+def mdp_part(name: str, value: Any, least: int = 1) -> int:
+    """Return a number of stages, states or actions."""
+    return whole(name, value, least, LARGEST_TABLE)
+
+
+def mdp_size(name: str, S: int, A: int, H: int) -> None:
+    """Refuse an MDP whose transitions could not be held."""
+    if H * S * A * S > LARGEST_TABLE:
+        raise ArgumentError(name, f"{H} stages, {S} states and {A} actions need too large a table")
 
 
 def _stages(of_transitions: int | None, of_rewards: int | None, horizon: Any) -> int:
@@ -628,8 +639,7 @@ def stage_rewards(name: str, value: Any, low: float, high: float) -> F64:
     H, S, A = result.shape
     if A > MOST_ACTIONS:
         raise ArgumentError(name, f"must have at most {MOST_ACTIONS} actions, got {A}")
-    if H * S * A * S > LARGEST_TABLE:
-        raise ArgumentError(name, f"{H} stages, {S} states and {A} actions need too large a table")
+    mdp_size(name, S, A, H)
     within(name, result, low, high)
     return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import warnings
@@ -117,12 +118,18 @@ def phase_arrays(played: list[PolicyRun], scale: float) -> dict[str, Any]:
 
 
 def event_held(played: list[PolicyRun]) -> Any:
-    """Return whether every estimate of every closed phase was good enough, (M,)."""
-    if not any(run.notes for run in played):
+    """Return whether every estimate of every closed phase was good enough, (M,).
+
+    None where that is not known: there are no phases, or one whose policies were never listed.
+    """
+    closed = [[note for note in run.notes if not math.isnan(note.saturated)] for run in played]
+    if not any(run.notes for run in played) or any(
+        math.isnan(note.error) for notes in closed for note in notes
+    ):
         return None
     return np.array(
         [
-            all(not note.error > 2.0 ** (-m - 1) for m, note in enumerate(run.notes, start=1))
-            for run in played
+            all(note.error <= 2.0 ** (-m - 1) for m, note in enumerate(notes, start=1))
+            for notes in closed
         ]
     )

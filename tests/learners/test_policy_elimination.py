@@ -7,10 +7,10 @@ import pytest
 
 import uli_fast as uli
 from tests.naive import policy_elimination as naive
-from tests.policies import Shrunk, random_mdp, trace_of
+from tests.policies import Shrunk, random_mdp, trace_of, trace_of_run
 from uli_fast import _schedule
 from uli_fast._schedule import Size
-from uli_fast.learners import _searched_sets
+from uli_fast.learners import _policy_sets, _searched_sets
 from uli_fast.simulate import generator
 
 pytestmark = [
@@ -134,6 +134,7 @@ def test_a_billion_policies_are_searched_without_a_list():
     runs = uli.simulate(learner, mdp, 2000, seed=1)
     assert (runs.final_plays > 0).sum() > 1
     assert len(runs.phases[0]) >= 3
+    assert runs.phases[0][0].policies == mdp.n_policies
 
 
 def test_more_policies_than_a_float_can_count_are_searched():
@@ -141,6 +142,64 @@ def test_more_policies_than_a_float_can_count_are_searched():
     learner = Shrunk(0.1, method="search", log_iota=0.01, length=400)
     runs = uli.simulate(learner, mdp, 20, seed=1)
     assert runs.phases[0][0].policies == math.inf
+
+
+@pytest.mark.parametrize(("A", "S"), [(2, 150), (3, 100), (4, 64), (16, 24)])
+def test_suffixes_are_told_apart_however_many_states_there_are(A, S):
+    # A key with a digit for each state would not fit into 64 bits.
+    rng = np.random.default_rng(A)
+    for _ in range(30):
+        actions = rng.integers(0, A, (40, S)).astype(np.int8)[rng.integers(0, 40, 60)]
+        flip = rng.integers(0, S, 60)
+        actions[range(60), flip] = (actions[range(60), flip] + rng.integers(0, 2, 60)) % A
+        suffix = rng.integers(0, 3, 60)
+        first, again = _policy_sets.distinct(actions, suffix)
+        both = np.column_stack([actions, suffix])
+        assert (both[first][again] == both).all()
+        assert len(first) == len(np.unique(both, axis=0))
+        assert all(first[i] == np.flatnonzero(again == i)[0] for i in range(len(first)))
+
+
+def test_many_states_of_one_stage_are_chosen_as_by_enumeration():
+    # Patients of 24 kinds and one of 16 treatments. Sixteen digits of 15 are 2^64 - 1.
+    S, A, tied = 25, 16, np.arange(17, 21)
+    P, r = np.zeros((2, S, A, S)), np.full((2, S, A), 0.2)
+    P[0, 0, :, 1:] = 1.0 / (S - 1)
+    P[0, 1:, :, 0] = P[1, :, :, 0] = 1.0
+    r[1, :, 15] = 1.0
+    r[1, tied, 14] = 0.95
+    mdp = uli.TabularMDP(P, r, np.eye(S)[0]).restricted()
+    listed = np.where(mdp.decision_points, 15, 0)[None].repeat(16, axis=0).astype(np.int8)
+    listed[:, 1, tied] = 14 + (np.arange(16)[:, None] >> np.arange(4)[::-1] & 1)
+    traces = []
+    for method in ("plain", "trie"):
+        learner = Shrunk(0.1, method=method, log_iota=1e-3, length=600)
+        run = learner.begin(mdp, generator(1, 0), "rounds", 600, np.array([600]))
+        run.active = _policy_sets.PolicySet(mdp.decision_points, A, listed)
+        traces.append(trace_of_run(run)[0])
+    assert (traces[0] == traces[1]).all()
+    assert len(np.unique(traces[0], axis=0)) == 16
+
+
+def test_a_trie_has_rows_for_initial_states_alone():
+    mdp = uli.mdps.random_dense(4, 2, 3, seed=1)
+    left = _policy_sets.PolicySet(mdp.decision_points, 2)
+    some = np.array([False, True, False, True])
+    everywhere, here = left.chooser("trie"), left.chooser("trie", some)
+    assert np.diff(here.row_of).tolist() == [0, 32, 0, 32]
+    assert here.policy.size == everywhere.policy.size // 2
+    rows = slice(*everywhere.row_of[1:3])
+    assert (here.policy[:32] == everywhere.policy[rows]).all()
+
+
+def test_what_is_not_known_of_estimates_is_not_claimed(monkeypatch):
+    mdp = uli.mdps.random_dense(2, 2, 2, seed=3)
+    listed, searched = (Shrunk(0.1, log_iota=0.05, method=x) for x in ("auto", "search"))
+    assert uli.simulate(listed, mdp, 300, seed=1).event_held.dtype == bool
+    runs = uli.simulate(searched, mdp, 300, seed=1)
+    assert runs.event_held is None and math.isnan(runs.phases[0][0].error)
+    wrong = uli.simulate(Shrunk(0.1, log_iota=1e-6, length=2), mdp, 30, replications=20, seed=1)
+    assert not wrong.event_held.all()
 
 
 # Phases and estimates.
@@ -331,15 +390,13 @@ def test_policies_that_differ_only_where_they_never_get_to_are_one():
 
 
 def test_a_set_is_settled_where_its_policies_agree_on_their_way():
-    from uli_fast.learners._policy_sets import PolicySet
-
     mdp = uli.TabularMDP(np.full((2, 2, 2, 2), 0.5), np.zeros((2, 2, 2)), [1.0, 0.0])
     leads, here = mdp.transitions > 0.0, mdp.initial > 0.0
     first, other = np.zeros((2, 2), np.int8), np.zeros((2, 2), np.int8)
     for h, s, initial, settled in ((0, 1, here, True), (0, 1, ~here, False), (1, 1, here, False)):
         other[:] = 0
         other[h, s] = 1
-        chosen = PolicySet(mdp.decision_points, 2, np.stack([first, other]))
+        chosen = _policy_sets.PolicySet(mdp.decision_points, 2, np.stack([first, other]))
         assert (chosen.settled(initial, leads) is not None) == settled
     leads = leads.copy()
     leads[0, 0, :, 1] = False  # now state 1 is out of reach
@@ -587,11 +644,13 @@ def test_frozen_lake_prints_its_policies_and_runs_where_they_fit():
         (lambda: uli.PolicyElimination(schedule=(1.0,)), "schedule"),
         (lambda: uli.PolicyElimination(schedule=(1.0, 0.0)), "schedule"),
         (lambda: uli.PolicyElimination(schedule=(math.nan, 1.0)), "schedule"),
+        (lambda: uli.PolicyElimination(schedule=(5e-324, 5e-324)), "schedule"),
         (lambda: uli.PolicyElimination(method="guess"), "method"),
         (lambda: uli.PolicyElimination(node_cap=0), "node_cap"),
         (lambda: uli.PolicyElimination().guarantee((2, 2)), "about"),
         (lambda: uli.PolicyElimination().guarantee((2, 0, 2)), "about"),
         (lambda: uli.PolicyElimination().guarantee("MDP"), "about"),
+        (lambda: uli.PolicyElimination().guarantee((10**400, 2, 2)), "about"),
         (lambda: uli.simulate(uli.PolicyElimination(), uli.BernoulliBandit([0.5]), 10), "problem"),
         (lambda: uli.simulate(uli.UCB(), uli.mdps.river_swim(), 10), "problem"),
         (

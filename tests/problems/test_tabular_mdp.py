@@ -486,6 +486,11 @@ BAD = {
     "support": (lambda: uli.mdps.random_sparse(2, 2, 2, 0, support=3), "support"),
     "concentration": (lambda: uli.mdps.random_dense(2, 2, 2, 0, concentration=0), "concentration"),
     "S": (lambda: uli.mdps.random_dense(0, 2, 2, 0), "S"),
+    "S absurd": (lambda: uli.mdps.random_dense(10**5, 2, 10**5, 0), "S"),
+    "S sparse and absurd": (lambda: uli.mdps.random_sparse(10**5, 2, 10**5, 0), "S"),
+    "S beyond text": (lambda: uli.mdps.random_dense(10**5000, 2, 2, 0), "S"),
+    "river absurd": (lambda: uli.mdps.river_swim(10**6, 3), "n_states"),
+    "lock absurd": (lambda: uli.mdps.combination_lock(10**6), "length"),
 }
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uli_fast._typing import F64, I8, I64
+from uli_fast._typing import F64, I8, I64, U64
 from uli_fast.kernels._jit import step
 from uli_fast.kernels._mdp import Model, copied, evaluate
 
@@ -26,10 +26,13 @@ class Trie(NamedTuple):
 
     policies: I8  # (n, H, S) in the order of their index
     level: I64  # (H + 1,) where the suffixes from stage h on begin, h = 2 .. H - 1
-    origin: I64  # (S, suffixes) where Q, flat, has the value of a suffix in each state
+    # (S, suffixes) where Q, flat, has the value of a suffix in each state; unsigned, because an
+    # index that could be negative is looked at twice
+    origin: U64
     row_of: I64  # (S + 1,) where the rows of each initial state begin
     first: I64  # (rows,) action in s1
-    part: I64  # (rows, S) the rows of Q that the actions of the second stage take
+    head: I64  # (rows,) actions of the second stage
+    part: I64  # (heads, S) the rows of Q that those take
     absent: F64  # (rows, columns) 0, or -inf where the set has no such policy
     policy: I64  # (rows, columns) the smallest policy
     last: I64  # (S,) the policy chosen last in each initial state, -1 if none
@@ -117,10 +120,10 @@ def bound_rows(trie: Trie, model: Model, s1: int, now: int, n: int) -> None:
     for i in range(trie.top.shape[0]):
         trie.top[i] = largest(trie.Q[now, i], n)
     for g in range(begin, end):
-        a = trie.first[g]
+        a, part = trie.first[g], trie.part[trie.head[g]]
         value = 0.0
-        for k in range(trie.part.shape[1]):
-            value += model.P[0, s1, a, k] * trie.top[trie.part[g, k]]
+        for k in range(part.shape[0]):
+            value += model.P[0, s1, a, k] * trie.top[part[k]]
         trie.bound[g] = min(value + model.c[0, s1, a], float(model.c.shape[0]))
 
 
@@ -134,8 +137,8 @@ def best_row(trie: Trie, model: Model, s1: int, best: float) -> tuple[float, int
     for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
         if trie.bound[g] < best:
             continue
-        a = trie.first[g]
-        combine(x, trie.Q[now], trie.part[g], model.P[0, s1, a], model.c[0, s1, a], limit, n)
+        a, part = trie.first[g], trie.part[trie.head[g]]
+        combine(x, trie.Q[now], part, model.P[0, s1, a], model.c[0, s1, a], limit, n)
         hits = 0  # rarely any: a count keeps the loop free of branches
         for j in range(n):
             x[j] += trie.absent[g, j]

@@ -64,8 +64,8 @@ class PolicySet:
         estimates = mean_values(self.policies, model.P, r, model.starts)
         return float(np.abs(estimates - mean_values(self.policies, P, r, start)).max())
 
-    def chooser(self, method: str) -> Chooser:
-        """Return what a kernel needs to choose the best policy."""
+    def chooser(self, method: str, initial: B1 | None = None) -> Chooser:
+        """Return what a kernel needs to choose the best policy, in the initial states or all."""
         from uli_fast.kernels._enumeration import Enumeration
 
         S = self.points.shape[1]
@@ -73,7 +73,7 @@ class PolicySet:
             return Enumeration(self.policies, np.zeros((2, S)))
         if method != "trie" and self.listed is None:
             return induction(self.points, self.n_actions)
-        return trie(self.policies, self.n_actions)
+        return trie(self.policies, self.n_actions, np.full(S, True) if initial is None else initial)
 
     def settled(self, initial: B1, leads: B1) -> I8 | None:
         """Return the policy that is chosen in every episode of a phase, if that is certain.
@@ -84,13 +84,12 @@ class PolicySet:
         """
         if self.listed is None and self.count > 1:
             return None
-        reached = np.broadcast_to(initial, (self.count, initial.size))
-        for h, actions in enumerate(np.moveaxis(self.policies, 1, 0)):
-            if (np.where(reached, actions, -1) != np.where(reached[0], actions[0], -1)).any():
-                return None
-            steps = leads[h, np.arange(initial.size), actions]  # (n, S, S)
-            reached = (steps & reached[:, :, None]).any(axis=1)
         first: I8 = self.policies[0]
+        reached = initial  # by every policy: they agree up to here
+        for h, actions in enumerate(np.moveaxis(self.policies, 1, 0)):
+            if (actions[:, reached] != first[h, reached]).any():
+                return None
+            reached = leads[h, reached, first[h, reached]].any(axis=0)
         return first
 
 
@@ -112,8 +111,8 @@ def induction(points: B1, n_actions: int) -> Induction:
     )
 
 
-def trie(policies: I8, n_actions: int) -> Trie:
-    """Collect the suffixes that policies share."""
+def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
+    """Collect the suffixes that policies share, for episodes that begin in these states."""
     from uli_fast.kernels._trie import Trie
 
     n, H, S = policies.shape
@@ -131,14 +130,17 @@ def trie(policies: I8, n_actions: int) -> Trie:
     ]
     level = np.zeros(H + 1, np.int64)
     level[3:] = np.cumsum(sizes)[: max(H - 2, 0)]
-    row_of, first_action, second, policy = rows_of(policies, suffix)
+    second = policies[:, 1] if H > 1 else np.zeros_like(policies[:, 0])
+    sample, head = distinct(second, np.zeros(n, np.int64))
+    row_of, first_action, heads, policy = rows_of(policies[:, 0], head, suffix, initial)
     return Trie(
         policies=policies,
         level=level,
-        origin=np.concatenate([np.zeros((S, 0), np.int64), *origins], axis=1),
+        origin=np.concatenate([np.zeros((S, 0), np.int64), *origins], axis=1).astype(np.uint64),
         row_of=row_of,
         first=first_action,
-        part=each * n_actions + second,
+        head=heads,
+        part=each * n_actions + second[sample],
         absent=np.where(policy < n, 0.0, -np.inf),
         policy=policy,
         last=np.full(S, -1, np.int64),
@@ -153,37 +155,32 @@ def trie(policies: I8, n_actions: int) -> Trie:
     )
 
 
-def rows_of(policies: I8, suffix: I64) -> tuple[I64, I64, I8, I64]:
-    """Return where each state's rows begin, their first and second actions, and policies.
+def rows_of(actions: I8, head: I64, suffix: I64, initial: B1) -> tuple[I64, I64, I64, I64]:
+    """Return where each initial state's rows begin, their first actions, heads and policies.
 
-    Among equals the first policy counts, which has the smallest index.
+    Of each policy are given its actions at the first stage, (n, S), what it does at the second
+    and from the third on. Among equals the first counts, which has the smallest index.
     """
-    n, H, S = policies.shape
-    second = policies[:, 1] if H > 1 else np.zeros_like(policies[:, 0])
-    row_of, firsts, seconds, found = [0], [], [], []
-    for s in range(S):
-        head = np.concatenate([policies[:, 0, s : s + 1], second], axis=1)
-        first, row = distinct(head, np.zeros(n, np.int64))
-        smallest = np.full((first.size, int(suffix.max()) + 1), n)
-        np.minimum.at(smallest, (row, suffix), np.arange(n))
-        firsts.append(head[first, 0].astype(np.int64))
-        seconds.append(head[first, 1:])
-        found.append(smallest)
-        row_of.append(row_of[-1] + first.size)
-    return (
-        np.array(row_of),
-        np.concatenate(firsts),
-        np.concatenate(seconds),
-        np.concatenate(found),
-    )
+    n, columns = len(head), int(suffix.max()) + 1
+    row_of, firsts, heads, found = [0], [], [], [np.zeros((0, columns), np.int64)]
+    for s, begins in enumerate(initial):
+        if begins:
+            first, row = distinct(actions[:, s : s + 1], head)
+            smallest = np.full((first.size, columns), n)
+            np.minimum.at(smallest, (row, suffix), np.arange(n))
+            firsts.append(actions[first, s].astype(np.int64))
+            heads.append(head[first])
+            found.append(smallest)
+        row_of.append(sum(map(len, firsts)))
+    return np.array(row_of), np.concatenate(firsts), np.concatenate(heads), np.concatenate(found)
 
 
 def distinct(actions: I8, suffix: I64) -> tuple[I64, I64]:
     """Return the first of each distinct (actions, suffix), and which of them each is."""
     key = suffix.copy()
-    for column in actions.T[actions.any(axis=0)].astype(
-        np.int64
-    ):  # at most as many as decision points
+    for column in actions.T[actions.any(axis=0)].astype(np.int64):
+        if key.max() > 2**40:  # numbered anew before it overflows; the order stays
+            key = np.unique(key, return_inverse=True)[1].ravel()
         key += column * (int(key.max()) + 1)
     _, first, again = np.unique(key, return_index=True, return_inverse=True)
     return first, again.ravel()

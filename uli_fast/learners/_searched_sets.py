@@ -51,8 +51,8 @@ class SearchedSet:
         """Number of policies: NaN, unknown, once some may be gone."""
         if self.closed:
             return math.nan
-        digits = int(self.points.sum()) * math.log10(self.n_actions)
-        return 10.0**digits if digits < 300.0 else math.inf
+        policies = self.n_actions ** int(self.points.sum())
+        return float(policies) if policies < 10**300 else math.inf
 
     def settled(self, initial: B1, leads: B1) -> I8 | None:
         """Return None: it is not known."""
@@ -62,7 +62,7 @@ class SearchedSet:
         """Return NaN: it is not known."""
         return math.nan
 
-    def chooser(self, method: str) -> Chooser:
+    def chooser(self, method: str, initial: B1 | None = None) -> Chooser:
         """Return what a kernel needs to choose the best policy."""
         return self.search() if self.closed else induction(self.points, self.n_actions)
 

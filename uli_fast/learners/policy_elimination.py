@@ -166,7 +166,7 @@ def read_size(about: Any) -> tuple[Size, float]:
         return size_of(about.decision_points, about.n_actions), about.scale
     if not isinstance(about, tuple | list) or len(about) != 3:
         raise ArgumentError("about", f"must be a TabularMDP or (S, A, H), got {about!r}")
-    S, A, H = (_check.whole("about", x) for x in about)
+    S, A, H = (_check.mdp_part("about", x) for x in about)
     return Size(S, A, H, S * H * math.log(A)), 1.0
 
 
@@ -228,7 +228,7 @@ class EliminationRun(PolicyRun):
         if self.engine == "skip":
             self.settled = self.active.settled(self.initial, self.problem.transitions > 0.0)
         if self.settled is None:
-            self.chooser = self.active.chooser(self.learner.method)
+            self.chooser = self.active.chooser(self.learner.method, self.initial)
 
     def _draw(self, policy: I8, n: int) -> None:
         """Draw n episodes of the only policy left at once."""

@@ -110,7 +110,7 @@ class PolicyPlayer:
 
         s1 = _check.initial_state("state", state, self._support)
         if self._chooser is None:
-            self._chooser = self._active.chooser(self.learner.method)
+            self._chooser = self._active.chooser(self.learner.method, self._support)
         choose_policy(self._chooser, self._model, s1, self._path.pi)
         number = self._number(self._path.pi)
         if self._settled < len(self._decisions) and self.active > 1:

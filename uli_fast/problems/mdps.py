@@ -20,7 +20,8 @@ def river_swim(n_states: int = 3, horizon: int = 4) -> TabularMDP:
     and loses one with 0.05; it leaves the left bank with 0.6, holds the right one with 0.6, and
     earns 1 there.
     """
-    S = _check.whole("n_states", n_states, least=2)
+    S = _check.mdp_part("n_states", n_states, least=2)
+    _check.mdp_size("n_states", S, 2, _check.mdp_part("horizon", horizon))
     P, r = np.zeros((S, 2, S)), np.zeros((S, 2))
     for s in range(S):
         P[s, 0, max(s - 1, 0)] = 1.0
@@ -35,9 +36,10 @@ def combination_lock(length: int = 3, n_actions: int = 2, horizon: int | None = 
     State i is the number of right actions so far; any wrong one leads back to 0. The right one in
     state i is (i + 1) mod n_actions. By default ``horizon = length``: there is just one try.
     """
-    length = _check.whole("length", length)
-    A = _check.whole("n_actions", n_actions, least=2)
-    H = length if horizon is None else _check.whole("horizon", horizon, least=length)
+    length = _check.mdp_part("length", length)
+    A = _check.mdp_part("n_actions", n_actions, least=2)
+    H = length if horizon is None else _check.mdp_part("horizon", horizon, least=length)
+    _check.mdp_size("length", length + 1, A, H)
     P, r = np.zeros((length + 1, A, length + 1)), np.zeros((length + 1, A))
     P[:, :, 0] = 1.0
     for i in range(length):
@@ -52,7 +54,7 @@ def random_dense(
     S: int, A: int, H: int, seed: int | None, concentration: float = 0.5
 ) -> TabularMDP:
     """Return an MDP whose rows are Dirichlet and whose rewards are uniform on [0, 1]."""
-    S, A, H = (_check.whole(name, x) for name, x in (("S", S), ("A", A), ("H", H)))
+    S, A, H = _sizes(S, A, H)
     alpha = np.full(S, _check.positive("concentration", concentration))
     rng = np.random.default_rng(_check.seed("seed", seed))
     P, first = rng.dirichlet(alpha, (H, S, A)), rng.dirichlet(alpha)
@@ -64,11 +66,17 @@ def random_sparse(S: int, A: int, H: int, seed: int | None, support: int = 2) ->
 
     So is the first state; rewards are uniform on [0, 1].
     """
-    S, A, H = (_check.whole(name, x) for name, x in (("S", S), ("A", A), ("H", H)))
+    S, A, H = _sizes(S, A, H)
     support = _check.at_most("support", support, S)
     rng = np.random.default_rng(_check.seed("seed", seed))
     P, first = _scattered(rng, (H, S, A), S, support), _scattered(rng, (), S, support)
     return TabularMDP(P, rng.random((H, S, A)), first, label="RandomSparse")
+
+
+def _sizes(S: int, A: int, H: int) -> tuple[int, int, int]:
+    sizes = _check.mdp_part("S", S), _check.mdp_part("A", A), _check.mdp_part("H", H)
+    _check.mdp_size("S", *sizes)
+    return sizes
 
 
 def _scattered(rng: np.random.Generator, shape: tuple[int, ...], S: int, support: int) -> F64:
