@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from uli_fast._typing import F64, I8, I64
 from uli_fast.kernels._jit import step
 from uli_fast.kernels._mdp import Model, backup
@@ -22,6 +24,7 @@ class Induction(NamedTuple):
     Q: F64  # (H, S, A) the best values after each action
     V: F64  # (H + 1, S) the best values from each stage on
     first: I64  # (H, S) the smallest best action
+    short: F64  # (H, S) how far the best of the actions before it falls short of it
     q: F64  # (S,) values at a stage, some of its actions being fixed
     x: F64  # (S,)
     y: F64  # (S,)
@@ -32,20 +35,31 @@ class Induction(NamedTuple):
 
 
 @step
+def best_action(room: Induction, h: int, s: int) -> None:
+    """Fill in the best of Q[h, s] and its smallest action; which one it is, is hard to predict."""
+    q = room.Q[h, s]
+    best, first, before = q[0], 0, -np.inf
+    for a in range(1, room.width[h, s]):
+        better = q[a] > best
+        before = best if better else before
+        best, first = q[a] if better else best, a if better else first
+    room.V[h, s], room.first[h, s], room.short[h, s] = best, first, best - before
+
+
+@step
 def best_values(model: Model, room: Induction) -> None:
     """Fill in the best value of each state from each stage on."""
     H, S = room.width.shape
     Q, V = room.Q, room.V
     for s in range(S):
-        V[H, s] = 0.0
-    for h in range(H - 1, -1, -1):
+        for a in range(room.width[H - 1, s]):
+            Q[H - 1, s, a] = min(model.c[H - 1, s, a], float(H))  # nothing follows
+        best_action(room, H - 1, s)
+    for h in range(H - 2, -1, -1):
         for s in range(S):
-            best, first = -1.0, 0
             for a in range(room.width[h, s]):
                 Q[h, s, a] = backup(model.P, model.c, h, s, a, V[h + 1], float(H))
-                if Q[h, s, a] > best:
-                    best, first = Q[h, s, a], a
-            V[h, s], room.first[h, s] = best, first
+            best_action(room, h, s)
 
 
 @step
@@ -64,10 +78,10 @@ def value_of_prefix(model: Model, pi: I8, h: int, s1: int, room: Induction) -> f
 
 
 @step
-def first_action(model: Model, pi: I8, h: int, s: int, s1: int, room: Induction) -> int:
+def first_action(
+    model: Model, pi: I8, h: int, s: int, s1: int, rounding: float, room: Induction
+) -> int:
     """Return the smallest action at (h, s) with which the maximum is still attained."""
-    H, S = pi.shape
-    rounding = 1e-14 * H * H * (S + 1)  # more than all backups of a value can lose
     action = room.first[h, s]
     for a in range(room.first[h, s]):
         if room.reach[1, s] * (room.V[h, s] - room.Q[h, s, a]) < rounding:
@@ -84,24 +98,24 @@ def look_ahead(model: Model, pi: I8, h: int, room: Induction) -> None:
     """Work out which states stage h + 1 can be in, those of stage h being in room.reach."""
     H, S = pi.shape
     reach, ahead = room.reach, room.ahead
-    for k in range(S):
-        ahead[0, k] = ahead[1, k] = 0.0
     for s in range(S):
-        if reach[0, s] > 0.0:
-            a = pi[h, s]
-            open_share = reach[1, s] if room.q[s] < H else 0.0
-            for k in range(S):
-                if model.P[h, s, a, k] > 0.0:
-                    ahead[0, k] = 1.0
-                    ahead[1, k] += open_share * model.P[h, s, a, k]
+        reach[1, s] = reach[1, s] if room.q[s] < H else 0.0
     for k in range(S):
-        reach[0, k], reach[1, k] = ahead[0, k], ahead[1, k]
+        any_way = open_way = 0.0
+        for s in range(S):
+            p = model.P[h, s, pi[h, s], k]
+            any_way += reach[0, s] * p
+            open_way += reach[1, s] * p
+        ahead[0, k], ahead[1, k] = any_way, open_way
+    for k in range(S):
+        reach[0, k], reach[1, k] = 1.0 if ahead[0, k] > 0.0 else 0.0, ahead[1, k]
 
 
 @step
 def smallest_best(model: Model, s1: int, pi: I8, room: Induction) -> None:
     """Write into pi the policy of the smallest index with the value room.V[0, s1] at s1."""
     H, S = pi.shape
+    rounding = 1e-14 * H * H * (S + 1)  # more than all backups of a value can lose
     for s in range(S):
         pi[0, s] = 0
         room.q[s] = room.V[0, s]
@@ -109,11 +123,16 @@ def smallest_best(model: Model, s1: int, pi: I8, room: Induction) -> None:
     pi[0, s1] = room.first[0, s1]
     for h in range(1, H):
         look_ahead(model, pi, h - 1, room)
+        close = False  # rarely: whether an action before the best one might do as well
         for s in range(S):
             room.q[s] = room.V[h, s]
-        for s in range(S):
-            # Values of states that are not reached are multiplied by zero.
-            pi[h, s] = first_action(model, pi, h, s, s1, room) if room.reach[0, s] > 0.0 else 0
+            here = room.reach[0, s] > 0.0  # values elsewhere are multiplied by zero
+            pi[h, s] = room.first[h, s] if here else 0
+            close = close | (here & (room.reach[1, s] * room.short[h, s] < rounding))
+        if close:
+            for s in range(S):
+                if room.reach[0, s] > 0.0:
+                    pi[h, s] = first_action(model, pi, h, s, s1, rounding, room)
 
 
 @step

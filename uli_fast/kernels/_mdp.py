@@ -45,10 +45,10 @@ class Path(NamedTuple):
 
 @step
 def drawn(cdf: F64, u: float) -> int:
-    """Return the first i with u < cdf[i]."""
+    """Return the first i with u < cdf[i], the last being 1: a count, without branches."""
     i = 0
-    while u >= cdf[i]:
-        i += 1
+    for k in range(cdf.shape[0] - 1):
+        i += u >= cdf[k]
     return i
 
 
@@ -88,9 +88,17 @@ def count(model: Model, path: Path, h: int) -> int:
 @step
 def backup(P: F64, c: F64, h: int, s: int, a: int, V: F64, limit: float) -> float:
     """Return min(sum over k of P[h, s, a, k] V[k] + c[h, s, a], limit)."""
-    x = 0.0
-    for k in range(V.shape[0]):
-        x += P[h, s, a, k] * V[k]
+    p, S = P[h, s, a], V.shape[0]
+    x = p[0] * V[0]
+    if S == 2:
+        x = x + p[1] * V[1]
+    elif S == 3:
+        x = (x + p[1] * V[1]) + p[2] * V[2]
+    elif S == 4:
+        x = ((x + p[1] * V[1]) + p[2] * V[2]) + p[3] * V[3]
+    else:
+        for k in range(1, S):
+            x += p[k] * V[k]
     return float(min(x + c[h, s, a], limit))
 
 

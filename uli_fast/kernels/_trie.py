@@ -15,8 +15,11 @@ import numpy as np
 
 from uli_fast._typing import F64, I8, I64, U64
 from uli_fast.kernels._jit import step
-from uli_fast.kernels._mdp import Model, copied, evaluate
+from uli_fast.kernels._mdp import Model, backup, copied, evaluate
 
+# Suffixes come in multiples of this, copies of the first filling up: what is left over by a
+# loop in SIMD registers is computed one by one.
+LANES = 16
 # Rows shorter than this are looked at faster than they are bounded, unless they are many.
 FEW = 300
 
@@ -61,6 +64,12 @@ def combine(out: F64, V: F64, rows: I64, p: F64, c: float, limit: float, n: int)
         p0, p1, p2, v0, v1, v2 = p[0], p[1], p[2], V[rows[0]], V[rows[1]], V[rows[2]]
         for j in range(n):
             out[j] = min(((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + c, limit)
+    elif S == 4:
+        p0, p1, p2, p3 = p[0], p[1], p[2], p[3]
+        v0, v1, v2, v3 = V[rows[0]], V[rows[1]], V[rows[2]], V[rows[3]]
+        for j in range(n):
+            x = ((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + p3 * v3[j]
+            out[j] = min(x + c, limit)
     else:
         q, v = p[0], V[rows[0]]
         for j in range(n):
@@ -98,33 +107,29 @@ def second_stage(trie: Trie, model: Model) -> tuple[int, int]:
 
 
 @step
-def largest(q: F64, n: int) -> float:
-    """Return the largest of n values; four running maxima do not wait for each other."""
-    a = b = c = d = q[0]
-    for j in range(0, n - 3, 4):
-        a, b = max(a, q[j]), max(b, q[j + 1])
-        c, d = max(c, q[j + 2]), max(d, q[j + 3])
-    for j in range(n - n % 4, n):
-        a = max(a, q[j])
-    return float(max(max(a, b), max(c, d)))
+def bound_rows(trie: Trie, model: Model, s1: int) -> None:
+    """Fill in upper bounds on the rows of s1: from the second stage on, any actions are allowed.
 
-
-@step
-def bound_rows(trie: Trie, model: Model, s1: int, now: int, n: int) -> None:
-    """Fill in upper bounds on the rows of s1, where they are many enough for that to pay."""
-    begin, end = trie.row_of[s1], trie.row_of[s1 + 1]
-    if n < FEW and end - begin <= 4 * trie.top.shape[0]:
-        for g in range(begin, end):
-            trie.bound[g] = np.inf
-        return
-    for i in range(trie.top.shape[0]):
-        trie.top[i] = largest(trie.Q[now, i], n)
-    for g in range(begin, end):
+    Backups are monotone to the last bit, so that no slack is needed.
+    """
+    H, S, A = model.c.shape
+    limit, V, top = float(H), trie.y, trie.top
+    for s in range(S):
+        V[s] = 0.0
+    for h in range(H - 1, 0, -1):
+        for s in range(S):
+            for a in range(A):
+                top[s * A + a] = backup(model.P, model.c, h, s, a, V, limit)
+        for s in range(S):
+            V[s] = top[s * A]
+            for a in range(1, A):
+                V[s] = max(V[s], top[s * A + a])
+    for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
         a, part = trie.first[g], trie.part[trie.head[g]]
         value = 0.0
-        for k in range(part.shape[0]):
-            value += model.P[0, s1, a, k] * trie.top[part[k]]
-        trie.bound[g] = min(value + model.c[0, s1, a], float(model.c.shape[0]))
+        for k in range(S):
+            value += model.P[0, s1, a, k] * top[part[k]]
+        trie.bound[g] = min(value + model.c[0, s1, a], limit)
 
 
 @step
@@ -132,7 +137,7 @@ def best_row(trie: Trie, model: Model, s1: int, best: float) -> tuple[float, int
     """Return the largest value at s1 and its smallest policy; some policy attains ``best``."""
     limit, x = float(model.c.shape[0]), trie.x
     now, n = second_stage(trie, model)
-    bound_rows(trie, model, s1, now, n)
+    bound_rows(trie, model, s1)
     winner = -1
     for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
         if trie.bound[g] < best:

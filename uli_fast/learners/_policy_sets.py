@@ -103,6 +103,7 @@ def induction(points: B1, n_actions: int) -> Induction:
         Q=np.zeros((H, S, A)),
         V=np.zeros((H + 1, S)),
         first=np.zeros((H, S), np.int64),
+        short=np.zeros((H, S)),
         q=np.zeros(S),
         x=np.zeros(S),
         y=np.zeros(S),
@@ -121,6 +122,7 @@ def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
     levels: list[tuple[I8, I64]] = []  # actions and next suffix, the third stage first
     for h in range(H - 1, 1, -1):
         first, again = distinct(policies[:, h], suffix)
+        first = padded(first)
         levels.insert(0, (policies[first, h], suffix[first]))
         suffix = again
     sizes = [children.size for _, children in levels]
@@ -161,7 +163,7 @@ def rows_of(actions: I8, head: I64, suffix: I64, initial: B1) -> tuple[I64, I64,
     Of each policy are given its actions at the first stage, (n, S), what it does at the second
     and from the third on. Among equals the first counts, which has the smallest index.
     """
-    n, columns = len(head), int(suffix.max()) + 1
+    n, columns = len(head), padded(np.arange(int(suffix.max()) + 1)).size
     row_of, firsts, heads, found = [0], [], [], [np.zeros((0, columns), np.int64)]
     for s, begins in enumerate(initial):
         if begins:
@@ -173,6 +175,13 @@ def rows_of(actions: I8, head: I64, suffix: I64, initial: B1) -> tuple[I64, I64,
             found.append(smallest)
         row_of.append(sum(map(len, firsts)))
     return np.array(row_of), np.concatenate(firsts), np.concatenate(heads), np.concatenate(found)
+
+
+def padded(rows: I64) -> I64:
+    """Repeat the first of several rows until there are whole registers of them, LANES each."""
+    from uli_fast.kernels._trie import LANES
+
+    return np.append(rows, np.full(-rows.size % LANES if rows.size > 1 else 0, rows[0]))
 
 
 def distinct(actions: I8, suffix: I64) -> tuple[I64, I64]:
