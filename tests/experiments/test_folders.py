@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import uli_fast as uli
+from tests.experiments.watching import parts_in
 from uli_fast import experiments
 from uli_fast.cli import main
 from uli_fast.errors import (
@@ -211,7 +212,7 @@ def test_ctrl_c_says_what_is_kept(tmp_path):
     child = subprocess.Popen(
         [*command, "--keep-every", "0.01"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    while child.poll() is None and not list(tmp_path.rglob("part-*")):
+    while child.poll() is None and not parts_in(tmp_path):
         time.sleep(0.01)
     child.send_signal(signal.SIGINT)
     out, error = (text.decode() for text in child.communicate())

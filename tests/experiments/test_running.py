@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import uli_fast as uli
+from tests.experiments.watching import parts_in
 from uli_fast import experiments
 from uli_fast.cli import main
 from uli_fast.errors import ArgumentError, ResultsError, RunsFileError
@@ -235,11 +236,6 @@ type = "UCB"
 [learners.SE]
 type = "SuccessiveElimination"
 """
-
-
-def parts_in(folder):
-    """How many parts there are; os.walk forgives a folder that is renamed while it looks."""
-    return sum(name.startswith("part-") for _, names, _ in os.walk(folder) for name in names)
 
 
 def killed_again_and_again(folder, kills, seed):
