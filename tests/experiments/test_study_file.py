@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
+from uli_fast import experiments
 from uli_fast.errors import ConfigError
 from uli_fast.experiments import StudyFile
 from uli_fast.experiments.build import learner_of, problem_of
@@ -126,6 +127,34 @@ def test_a_byte_order_mark_is_accepted(tmp_path):
 def test_folders_of_cells_have_harmless_names(name):
     for cell in StudyFile.parse(GOOD.replace("isis2]", f'"{name}"]')).cells:
         assert cell.id[0].isalnum() and "/" not in cell.id and len(cell.id) < 80
+
+
+ALIKE = [
+    ({"a": "\u00e9"}, {"a": "\u00e8"}),
+    ({"a": "x: y"}, {"a": "x/ y"}),
+    ({"a": "x" * 80 + "1"}, {"a": "x" * 80 + "2"}),
+    ({"a": "b--c"}, {"a--b": "c"}),
+]
+
+
+@pytest.mark.parametrize("pairs", ALIKE)
+def test_cells_that_differ_in_their_names_alone_are_kept_apart(pairs, tmp_path):
+    text = "horizon = 500\nreplications = 3\n"
+    for problem in {problem for pair in pairs for problem in pair}:
+        text += f'[problems."{problem}"]\ntype = "BernoulliBandit"\nmeans = [0.9, 0.1]\n'
+    for pair in pairs:
+        for problem, learner in pair.items():
+            text += f'[learners."{learner}"]\ntype = "UCB"\non = ["{problem}"]\n'
+    study = StudyFile.parse(text)
+    first, second = (cell.id for cell in study.cells)
+    assert first != second and first[:-12] == second[:-12]  # their words are the same
+    experiments.run(study, tmp_path / "r", replications=1)
+    said = []
+    results = experiments.run(study, tmp_path / "r", resume=True, say=said.append)
+    assert results.complete and not said
+    found = {(p, name) for p, c in results.comparisons.items() for name in c.runs}
+    assert found == {item for pair in pairs for item in pair.items()}
+    assert len(list((tmp_path / "r/cells").iterdir())) == 2
 
 
 def test_cells_without_a_guarantee_are_known():

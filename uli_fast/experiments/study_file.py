@@ -65,8 +65,11 @@ class Cell:
 
     @property
     def id(self) -> str:
-        """A name for a folder: readable, and different if anything in the spec is."""
-        text = json.dumps(self.spec, sort_keys=True)
+        """A name for a folder: readable, and different if a name or anything in the spec is.
+
+        The words alone are not: other letters and long names are lost on the way to them.
+        """
+        text = json.dumps([self.problem, self.learner, self.spec], sort_keys=True)
         words = re.sub(r"[^A-Za-z0-9.=]+", "-", f"{self.problem}--{self.learner}").strip("-.")
         return f"{words[:60] or 'cell'}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
