@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 import uli_fast as uli
 from tests.experiments.watching import parts_in
+from tests.unprivileged import open_folder, said_by
 from uli_fast import experiments
 from uli_fast.cli import main
 from uli_fast.errors import ArgumentError, ResultsError, RunsFileError
@@ -161,10 +162,17 @@ def test_other_versions_are_not_mixed(tmp_path, monkeypatch):
         experiments.run(study(), tmp_path / "r", resume=True)
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "gone", "manifest", "cells"])
+DEEP = "[" * 200_000
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["cut", "flip", "gone", "manifest", "cells", "about", "about gone", "about folder", "deep"],
+)
 def test_damaged_results_are_typed_errors(damage, tmp_path):
     experiments.run(study(), tmp_path / "r", replications=2)
     arrays = sorted((tmp_path / "r").rglob("last_play.npy"))
+    about = next((tmp_path / "r").rglob("about.json"))
     if damage == "cut":
         arrays[0].write_bytes(arrays[0].read_bytes()[:-9])
     elif damage == "flip":
@@ -175,12 +183,77 @@ def test_damaged_results_are_typed_errors(damage, tmp_path):
         arrays[0].unlink()
     elif damage == "manifest":
         (tmp_path / "r/manifest.json").write_text("{")
+    elif damage.startswith("about"):
+        about.unlink()
+        if damage == "about":
+            about.write_text(DEEP)
+        elif damage == "about folder":
+            about.mkdir()
+    elif damage == "deep":
+        (arrays[0].parent / "manifest.json").write_text(DEEP)
     else:
         manifest = json.loads((tmp_path / "r/manifest.json").read_text())
         manifest["cells"][0]["id"] = "../../etc"
         (tmp_path / "r/manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(RunsFileError):
         experiments.Results.load(tmp_path / "r")
+
+
+def test_what_a_cell_is_about_can_be_written_again(tmp_path):
+    whole = experiments.run(study(), tmp_path / "r", replications=2).digest()
+    next((tmp_path / "r").rglob("about.json")).unlink()
+    assert experiments.run(study(), tmp_path / "r", resume=True, replications=2).digest() == whole
+
+
+@pytest.mark.parametrize("about", ["[]", '{"identity": 5}', '{"identity": "x", "versions": []}'])
+def test_a_cell_that_is_about_something_strange_is_not_gone_on_with(about, tmp_path):
+    experiments.run(study(), tmp_path / "r", replications=1)
+    next((tmp_path / "r").rglob("about.json")).write_text(about)
+    with pytest.raises(ResultsError, match="holds other results"):
+        experiments.run(study(), tmp_path / "r", resume=True)
+
+
+def test_names_that_are_too_long_for_the_disk_are_typed_errors(tmp_path):
+    long = "a" * 300
+    with pytest.raises(ResultsError, match="too long"):
+        experiments.run(study(), tmp_path / long)
+    with pytest.raises(ResultsError, match="too long"):
+        uli.simulate(
+            uli.UCB(), uli.BernoulliBandit([0.9, 0.1]), 50, seed=1, checkpoint=tmp_path / long
+        )
+    experiments.run(study(), tmp_path / "r", replications=1)
+    manifest = json.loads((tmp_path / "r/manifest.json").read_text())
+    manifest["cells"][0]["id"] = long
+    (tmp_path / "r/manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ResultsError, match="too long"):
+        experiments.Results.load(tmp_path / "r")
+
+
+CLOSED = """
+from pathlib import Path
+import uli_fast as uli
+from uli_fast import experiments
+folder, file = Path(sys.argv[1]), experiments.StudyFile.parse(sys.argv[2])
+experiments.run(file, folder / "r", replications=1)
+(folder / "r/cells").chmod(0)
+(folder / "closed").mkdir(0)
+folder.chmod(0o555)
+problem = uli.BernoulliBandit([0.9, 0.1])
+drop()
+say(lambda: experiments.run(file, folder / "closed/r"))
+say(lambda: uli.simulate(uli.UCB(), problem, 50, seed=1, checkpoint=folder / "closed/c"))
+say(lambda: experiments.Results.load(folder / "closed/r"))
+say(lambda: experiments.Results.load(folder / "r"))
+say(lambda: experiments.run(file, folder / "new"))
+"""
+
+
+def test_folders_that_are_closed_are_typed_errors():
+    with open_folder() as folder:
+        said = said_by(CLOSED, folder, STUDY)
+        assert len(said) == 5
+        for line in said:
+            assert line.startswith(f"ResultsError {folder}") and "Permission denied" in line
 
 
 def test_a_folder_without_results_says_so(tmp_path):

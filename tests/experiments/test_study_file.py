@@ -59,6 +59,7 @@ def test_a_cell_s_id_depends_on_everything_but_the_number_of_replications():
         ("horizon = 1_000", "horizon = 'long'", "horizon"),
         ("horizon = 1_000", "horizon = 10_000_000_000_000_000_000", "horizon"),
         ("replications = 3", "replications = 0", "replications"),
+        ("replications = 3", f"replications = {10**30}", "replications"),
         ("seed = 7", "seed = -1", "seed"),
         ("seed = 7", "engine = 'warp'", "engine"),
         ("seed = 7", "rounds = [2000]", "rounds"),
@@ -94,6 +95,11 @@ def test_errors_point_at_the_key(old, new, key):
     with pytest.raises(ConfigError) as refused:
         StudyFile.parse(GOOD.replace(old, new, 1))
     assert refused.value.argument == key
+
+
+def test_brackets_without_end_are_refused():
+    with pytest.raises(ConfigError, match="file: is nested too deeply"):
+        StudyFile.parse(f"horizon = {'[' * 5000}{']' * 5000}")
 
 
 def test_a_typing_error_gets_a_hint():

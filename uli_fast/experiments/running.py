@@ -18,7 +18,7 @@ from uli_fast._files import refused
 from uli_fast._progress import follow
 from uli_fast.errors import GuaranteeWarning, ResultsError
 from uli_fast.experiments.build import learner_of, problem_of
-from uli_fast.experiments.results import Results, read_manifest, write_manifest
+from uli_fast.experiments.results import Results, has_manifest, read_manifest, write_manifest
 from uli_fast.experiments.store import Store, locked, refuse_strangers
 from uli_fast.experiments.study_file import Cell, StudyFile
 from uli_fast.runs import Runs
@@ -121,7 +121,7 @@ def run(
     keep_every = _check.positive("keep_every", keep_every)
     backend = _check.backend("backend", backend)
     target = _check.path("folder", folder)
-    if not (target / "manifest.json").exists():
+    if not has_manifest(target):
         refuse_strangers(target, OWN)
     with locked(target):
         before = _before(target, file, resume, say)
@@ -143,10 +143,9 @@ def run(
 
 def _before(target: Path, file: StudyFile, resume: bool, say: Callable[[str], None]) -> int:
     """Return how many replications were asked for before, 0 if this is the first time."""
-    if not (target / "manifest.json").exists():
+    if not has_manifest(target):
         return 0
-    with refused(target):
-        manifest = read_manifest(target)
+    manifest = read_manifest(target)
     if not resume:
         raise ResultsError(
             f"{target} holds results already; go on with --resume (resume=True), "

@@ -103,9 +103,11 @@ class StudyFile:
             tables = msgspec.convert(tomllib.loads(text.removeprefix("\ufeff")), Tables)
         except tomllib.TOMLDecodeError as problem:
             raise ConfigError("file", f"is not TOML: {problem}") from None
+        except RecursionError:
+            raise ConfigError("file", "is nested too deeply") from None
         except msgspec.ValidationError as problem:
             raise ConfigError(*_where(str(problem))) from None
-        M: int = _named("replications", _check.whole, tables.replications)
+        M: int = _named("replications", _check.replications, tables.replications)
         return cls(text, tables.title or name, M, _cells(tables))
 
 
