@@ -205,12 +205,15 @@ type = "UCB"
 """
 
 
-def test_ctrl_c_says_what_is_kept(tmp_path):
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_says_what_is_kept(jobs, tmp_path):
     (tmp_path / "s.toml").write_text(LONG)
     code = "from uli_fast.cli import main; main()"
     command = [sys.executable, "-c", code, "run", str(tmp_path / "s.toml")]
     child = subprocess.Popen(
-        [*command, "--keep-every", "0.01"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*command, "--keep-every", "0.01", "--jobs", str(jobs)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     while child.poll() is None and not parts_in(tmp_path):
         time.sleep(0.01)

@@ -1,5 +1,6 @@
 """Studies: resumed, grown, spread and killed, they give the same bytes."""
 
+import errno
 import json
 import os
 import random
@@ -284,6 +285,26 @@ def test_a_full_disk_is_a_typed_error_and_leaves_results_intact(tmp_path):
     results = experiments.Results.load(tmp_path / "r")
     assert results.replications == 2 and results.complete
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 300
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("full", [1, 9, 20])
+def test_a_disk_that_is_full_at_a_part_keeps_the_others(full, jobs, whole, tmp_path, monkeypatch):
+    write, written = uli.Runs._write, []
+
+    def refuse(self, folder, part_of):
+        write(self, folder, part_of)
+        written.append(folder)
+        if len(written) == full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(uli.Runs, "_write", refuse)
+        with pytest.raises(ResultsError, match=r"part-.*No space left on device; .* intact"):
+            experiments.run(study(), tmp_path / "r", keep_every=1e-6, jobs=jobs)
+    assert parts_in(tmp_path / "r") == full - 1
+    assert not list((tmp_path / "r").rglob(".part-*"))
+    assert experiments.run(study(), tmp_path / "r", resume=True).digest() == whole.digest()
 
 
 def test_a_read_only_folder_is_a_typed_error(tmp_path):

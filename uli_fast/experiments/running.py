@@ -7,8 +7,8 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,8 +66,9 @@ def play(part: Part) -> tuple[Part, Runs, float]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Say nothing of missing guarantees: that was said once, for the cell.
+    """Say nothing of missing guarantees, said once for the cell, nor of parts given up.
 
+    Those are what joblib warns of when a run ends early; the error says why it did.
     Filters belong to the whole process. So it is the main thread that sets them: of a worker
     process here, of the caller for threads, who need not.
     """
@@ -76,6 +77,7 @@ def _quiet() -> Iterator[None]:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GuaranteeWarning)
+        warnings.filterwarnings("ignore", ".*You could benefit from adjusting the input task")
         yield
 
 
@@ -200,11 +202,12 @@ class _Work:
             return
         done = 0
         for parts in (self._pilots(), self._pilots(slower_than=0.3), self._rest()):
-            for part, runs, seconds in self._played(list(parts)):
-                self.stores[part.cell.id].add(part.first, runs)
-                self.seconds[part.cell.id] = seconds / part.size
-                done += part.size
-                report(done / whole)
+            with closing(self._played(list(parts))) as played:  # at once, also after Ctrl-C
+                for part, runs, seconds in played:
+                    self.stores[part.cell.id].add(part.first, runs)
+                    self.seconds[part.cell.id] = seconds / part.size
+                    done += part.size
+                    report(done / whole)
 
     def _missing(self, cell: Cell) -> list[tuple[int, int]]:
         return self.stores[cell.id].missing(self.size[0])
@@ -229,7 +232,7 @@ class _Work:
                 for at in range(first, first + n, fair):
                     yield Part(cell, at, min(fair, first + n - at), M)
 
-    def _played(self, parts: list[Part]) -> Iterator[tuple[Part, Runs, float]]:
+    def _played(self, parts: list[Part]) -> Generator[tuple[Part, Runs, float]]:
         from joblib import Parallel, delayed, parallel_config
 
         options: dict[str, Any] = {"n_jobs": self.size[1], "return_as": "generator_unordered"}
