@@ -5,6 +5,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -373,6 +374,37 @@ def test_a_hundred_kills_change_no_byte(tmp_path):
         folder = tmp_path / str(seed)
         folder.mkdir()
         check_kills(folder, 20, seed + 2)
+
+
+def processes():
+    """The parent of every process that runs; zombies, whom nobody has asked for, do not."""
+    command = ["ps", "-A", "-o", "pid=,ppid=,stat="]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    lines = (line.split() for line in shown.splitlines())
+    return {int(pid): int(parent) for pid, parent, state in lines if not state.startswith("Z")}
+
+
+@pytest.mark.skipif(shutil.which("ps") is None, reason="looks at processes")
+def test_processes_end_with_a_parent_that_is_killed(tmp_path):
+    # Results of more than a pipe holds: without a reader, processes would wait to write them.
+    (tmp_path / "study.toml").write_text(LONG.replace("replications = 60", "replications = 9999"))
+    command = [sys.executable, "-c", "from uli_fast.cli import main; main()", "run"]
+    command += [str(tmp_path / "study.toml"), "--out", str(tmp_path / "r")]
+    command += ["--keep-every", "0.02", "--jobs", "2", "--backend", "loky"]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while child.poll() is None and parts_in(tmp_path) < 8:
+        time.sleep(0.01)
+    workers = {pid for pid, parent in processes().items() if parent == child.pid}
+    child.kill()
+    child.wait()
+    assert len(workers) >= 2
+    until = time.monotonic() + 15.0
+    while workers & processes().keys() and time.monotonic() < until:
+        time.sleep(0.1)
+    left = workers & processes().keys()
+    for worker in left:
+        os.kill(worker, signal.SIGKILL)
+    assert not left
 
 
 # The command.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import threading
@@ -27,8 +28,8 @@ from uli_fast.runs import Runs
 LARGEST_PART = 4096
 # What may be in a folder of results beside its manifest.
 OWN = r"\.lock|cells|\.manifest\.json-.*|report\.html|runs\.parquet"
-# Seconds that a process waits for work before it ends; joblib's own would be 300.
-IDLE_SECONDS = 20
+# Seconds between two looks of a worker process at whether its parent is there.
+LOOK_SECONDS = 1.0
 
 
 class Part(NamedTuple):
@@ -62,6 +63,24 @@ def play(part: Part) -> tuple[Part, Runs, float]:
             first_replication=part.first,
         )
     return part, runs, time.perf_counter() - begun
+
+
+def play_for(parent: int, part: Part) -> tuple[Part, Runs, float]:
+    """Run a part in a process of its own, which ends when its parent does."""
+    _end_with(parent)
+    return play(part)
+
+
+@functools.cache  # once in a process
+def _end_with(parent: int) -> None:
+    """Watch the parent: if it is killed, nobody reads the results, and writing them never ends."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager
@@ -236,14 +255,13 @@ class _Work:
         from joblib import Parallel, delayed, parallel_config
 
         options: dict[str, Any] = {"n_jobs": self.size[1], "return_as": "generator_unordered"}
-        tasks = (delayed(play)(part) for part in parts)
         if self.backend is None:
-            yield from Parallel(prefer="threads", **options)(tasks)
+            yield from Parallel(prefer="threads", **options)(delayed(play)(x) for x in parts)
             return
-        # Processes whose parent was killed end when they have waited for so long.
-        idle = {"idle_worker_timeout": IDLE_SECONDS} if self.backend == "loky" else {}
-        with parallel_config(self.backend, **idle):
-            yield from Parallel(**options)(tasks)
+        # Processes of this machine can see whether their parent is there.
+        work = functools.partial(play_for, os.getpid()) if self.backend == "loky" else play
+        with parallel_config(self.backend):
+            yield from Parallel(**options)(delayed(work)(x) for x in parts)
 
 
 def counted(n: int, what: str) -> str:
