@@ -252,6 +252,27 @@ def test_missing_guarantees_are_said_once_for_each_cell(tmp_path):
     assert call("--check").output.strip().endswith("is fine: 1 cell")
 
 
+def test_names_reach_the_terminal_as_plain_text(tmp_path):
+    learners = '[learners."\\u001b[31mred"]\ntype = "SuccessiveElimination"\n'
+    learners += '[learners."\\u001b[2Jrival\\u202e"]\ntype = "UCB"\n'
+    text = STUDY.partition("[learners")[0].replace("Bernoulli", "Gaussian") + learners
+    text = text.replace("problems.two", 'problems."\\u009b1m\\r\\ntwo"')
+    with pytest.warns(GuaranteeWarning) as told:
+        experiments.run(study(text), tmp_path / "r")
+    said = [str(warning.message) for warning in told]
+    (tmp_path / "s.toml").write_text(text)
+    call = lambda *words: CliRunner().invoke(  # noqa: E731
+        main, ["run", str(tmp_path / "s.toml"), *words], color=True
+    )
+    wrong = text.replace("SuccessiveElimination", "Succesive")
+    said += [call("--check").output, call().output]
+    (tmp_path / "s.toml").write_text(wrong)
+    said += [call().output]
+    assert "31mred" in said[0] and "2Jrival" in said[1] and "two" in said[2] and "red" in said[3]
+    for text in said:
+        assert not {"\x1b", "\x9b", "\r", "\u202e"} & set(text)
+
+
 def test_tables_carry_the_names_of_the_file(invoke):
     done = invoke()
     assert "two: BernoulliBandit(means=[0.9, 0.1])" in done.output

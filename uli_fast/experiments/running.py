@@ -147,9 +147,8 @@ def run(
     with locked(target):
         before = _before(target, file, resume, say)
         for cell in file.cells:
-            if cell.no_guarantee is not None:
-                said = f"{cell.learner} on {cell.problem}: no guarantee: {cell.no_guarantee}"
-                warnings.warn(said, GuaranteeWarning, stacklevel=2)
+            if cell.warning is not None:
+                warnings.warn(cell.warning, GuaranteeWarning, stacklevel=2)
         stores = {
             cell.id: Store.writing(target / "cells" / cell.id, cell.spec) for cell in file.cells
         }

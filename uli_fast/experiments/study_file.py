@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from uli_fast import _check
+from uli_fast._names import label
 from uli_fast.errors import ArgumentError, ConfigError, NoGuaranteeError
 from uli_fast.experiments.build import learner_of, problem_of, swept
 
@@ -72,6 +73,13 @@ class Cell:
         text = json.dumps([self.problem, self.learner, self.spec], sort_keys=True)
         words = re.sub(r"[^A-Za-z0-9.=]+", "-", f"{self.problem}--{self.learner}").strip("-.")
         return f"{words[:60] or 'cell'}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+    @property
+    def warning(self) -> str | None:
+        """What to say of a cell without F where there might be one."""
+        if self.no_guarantee is None:
+            return None
+        return f"{label(self.learner)} on {label(self.problem)}: no guarantee: {self.no_guarantee}"
 
 
 @dataclass(frozen=True)
