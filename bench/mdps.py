@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import cases
 import numpy as np
-from cases import Case, Run
+from cases import Case, per_round
 
 import uli_fast as uli
 from uli_fast._schedule import PhasePlan
@@ -71,11 +72,7 @@ def enumerated(mdp: uli.TabularMDP, left: PolicySet) -> Case:
 
 def simulated(learner: object, mdp: uli.TabularMDP, n: int) -> Case:
     """Return a run of n episodes by ``simulate``, per episode."""
-
-    def prepare(seed: int) -> Run:
-        return lambda: uli.simulate(learner, mdp, n, seed=seed, rounds=[n])
-
-    return Case(prepare, 1.0 / n)
+    return per_round(cases.simulated(learner, mdp, n, 1), n)
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from cases import (
     per_round,
     plain,
     side_by_side,
-    simulated_rounds,
+    simulated,
     tenth,
 )
 from rivals import another_library
 
-from uli_fast import UCB
+from uli_fast import UCB, BernoulliBandit
 
 MEANS = pytest.mark.parametrize("means", [SPREAD, EQUAL], ids=["spread", "equal"])
 
@@ -53,7 +53,7 @@ def test_rounds_against_c(versus, means):
 )
 def test_replications_against_numpy(versus, T):
     M, few = 1000, 2000  # so many rounds stand for all in NumPy: their cost does not change
-    mine = per_round(simulated_rounds(UCB(DELTA), SPREAD, T, M), M * T)
+    mine = per_round(simulated(UCB(DELTA), BernoulliBandit(SPREAD), T, M, "rounds"), M * T)
     rival = per_round(side_by_side(loops.ucb_side_by_side, SPREAD, few, M), M * few)
     versus(mine, rival, seeds=2, repeats=3)
 
