@@ -20,6 +20,10 @@ import numpy as np
 plain: Callable[[Callable[..., Any]], Callable[..., Any]] = numba.njit(
     nogil=True, error_model="numpy"
 )
+# For what allocates nothing: counting references to arrays would be a part of its time.
+lean: Callable[[Callable[..., Any]], Callable[..., Any]] = numba.njit(
+    nogil=True, error_model="numpy", _nrt=False
+)
 
 
 @plain
@@ -282,6 +286,38 @@ def exp3p_polynomial(p, T, delta, rng):
                 w[a] *= factor
             W *= factor
     return n
+
+
+@lean
+def best_policy(policies, P, c, s1, V, W):
+    """Return the first of the policies whose value at s1 is largest, and that value.
+
+    policies: (n, H, S) of uint8, since an index that cannot be negative need not be checked;
+    V, W: (S,) room. Nothing follows the last stage, so that its values are read off c; the
+    first stage is evaluated in s1 alone.
+    """
+    n, H, S = policies.shape
+    limit = float(H)
+    best, first = -1.0, 0
+    for i in range(n):
+        for s in range(S):
+            V[s] = min(c[H - 1, s, policies[i, H - 1, s]], limit)
+        for h in range(H - 2, 0, -1):
+            for s in range(S):
+                a = policies[i, h, s]
+                x = 0.0
+                for k in range(S):
+                    x += P[h, s, a, k] * V[k]
+                W[s] = min(x + c[h, s, a], limit)
+            V, W = W, V
+        a = policies[i, 0, s1]
+        x = 0.0
+        for k in range(S):
+            x += P[0, s1, a, k] * V[k]
+        value = min(x + c[0, s1, a], limit)
+        if value > best:
+            best, first = value, i
+    return first, best
 
 
 def geometric_hedge(x, nu, p, T, delta, rng):
