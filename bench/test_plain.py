@@ -43,6 +43,7 @@ from uli_fast.simulate import generator, generator_words
 
 PAIRS = {
     "SE-MAB": (SuccessiveElimination, loops.successive_elimination),
+    "SE-MAB, by sweeps": (SuccessiveElimination, loops.successive_elimination_by_sweeps),
     "PE-MAB": (PhasedElimination, loops.phased_elimination),
     "UCB": (UCB, loops.ucb),
     "lil'UCB": (LilUCB, loops.lil_ucb),
