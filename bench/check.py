@@ -14,6 +14,7 @@ from results import (
     WORSE,
     Results,
     about,
+    counted,
     goals,
     history,
     read,
@@ -35,19 +36,20 @@ def held(now: Results, before: Sequence[Results]) -> tuple[list[str], dict[str, 
             same = [r for r in same if r.figures[key].about == about(goal)]
             if same:
                 figure, when = same[-1].figures[key], f", in the run of {same[-1].when[:10]}"
-        met = verdict(goal, figure)
-        if not met:
-            continue
-        if met != "met":
-            wrong[key] = met
         got = "" if figure is None else f"{seconds(figure.ours):>8} {figure.ratio:9.3g}x"
-        lines.append(f"{met + when:30} {key:56} {got:20} {wish(goal)}")
+        told = [("", got, wish(goal), verdict(goal, figure)), *counted(figure)]
+        for what, got, wanted, met in told:
+            if not met:
+                continue
+            if met != "met":
+                wrong[key] = met
+            lines.append(f"{met + when:30} {f'{key} {what}':64} {got:20} {wanted}")
     for key, (ratio, before_it) in slower(now, before).items():
         wrong[key] = "slower"
-        lines.append(f"{'SLOWER':30} {key:56} {ratio:.3g}x, the median was {before_it:.3g}x")
+        lines.append(f"{'SLOWER':30} {key:64} {ratio:.3g}x, the median was {before_it:.3g}x")
     for key, figure in now.figures.items():
         if not usual(key, figure, before):
-            lines.append(f"{'new':30} {key:56} no run of it is kept")
+            lines.append(f"{'new':30} {key:64} no run of it is kept")
     return lines, wrong
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from cases import DELTA, EQUAL, GAP, SPREAD, simulated
+from oracles import polytope_rows
 from results import HERE, refuse_threads
 
 import uli_fast as uli
@@ -123,11 +124,9 @@ def against_dimension() -> Iterator[Curve]:
 
     def oracle(n: int, polytope: bool) -> Callable[[], Any]:
         rng = np.random.default_rng(n)
-        rows = rng.standard_normal((4 * n, n))
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        box = np.vstack([rows, np.eye(n), -np.eye(n)])
-        region = Polytope(box, np.full(6 * n, 0.5)) if polytope else Ball(n)
-        slice_ = region.restrict(le=(rows[:3], np.full(3, 0.2)))
+        facets = polytope_rows(n, rng)
+        region = Polytope(*facets) if polytope else Ball(n)
+        slice_ = region.restrict(le=(facets[0][:3], np.full(3, 0.2)))
         directions = rng.standard_normal((50, n))
         return lambda: [slice_.maximize(u) for u in directions]
 

@@ -20,11 +20,11 @@ from results import (
     LAST,
     WORSE,
     Results,
+    counted,
     goals,
     history,
     keep,
     read,
-    said,
     seconds,
     usual,
     verdict,
@@ -72,9 +72,8 @@ def figures_table(part: str, now: Results) -> str:
             sides = [seconds(figure.ours), seconds(figure.slowest)]
             rows.append([goal["work"], *sides, goal.get("rival", "") + mark, rival, ratio])
         rows[-1] += [wish(goal), verdict(goal, figure)]
-        for what, (n, most) in ({} if figure is None else figure.counts).items():
-            row = [f"{goal['work']}: {what}", f"{n:.4g}", "", "", "", ""]
-            rows.append([*row, f"at most {most:.4g}", said(n <= most)])
+        for what, n, most, met in counted(figure):
+            rows.append([f"{goal['work']}: {what}", n, "", "", "", "", most, met])
     header = ("work", "ours", "slowest seed", "rival", "takes", "ratio", "goal", "")
     told = "".join(f"\n{i}. {note[0].upper()}{note[1:]}." for i, note in enumerate(notes, start=1))
     return f"Run of {moment(now.when)}.\n\n{table(header, rows)}" + ("\n" + told if told else "")
@@ -87,6 +86,7 @@ def moment(when: str) -> str:
 def machine(now: Results) -> str:
     m = now.machine
     met = [verdict(goal, now.figures.get(key)) for key, goal in goals().items()]
+    met += [said for key in goals() for *_, said in counted(now.figures.get(key))]
     counts = ", ".join(f"{met.count(x)} {x}" for x in ("met", "missed", "not measured"))
     return (
         f"{m['cpu']}, Python {m['python_version']}, "

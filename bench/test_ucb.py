@@ -1,4 +1,4 @@
-"""UCB: the exact skip on two arms; ten arms round by round against Numba, C and NumPy."""
+"""UCB: the exact skip on two arms; more round by round against Numba, C and NumPy."""
 
 import plain as loops
 import pytest
@@ -6,6 +6,7 @@ from cases import (
     DELTA,
     EQUAL,
     GAP,
+    MANY,
     SPREAD,
     TIE,
     in_c,
@@ -31,7 +32,7 @@ def test_skip_on_a_tie(versus):
     versus(ours(UCB(DELTA), TIE, 10**8, "skip"), tenth(loops.ucb, TIE), repeats=3)
 
 
-@MEANS
+@pytest.mark.parametrize("means", [SPREAD, EQUAL, GAP, MANY], ids=["spread", "equal", "2", "100"])
 def test_rounds(versus, means):
     versus(ours(UCB(DELTA), means, 10**6, "rounds"), plain(loops.ucb, means, 10**6))
 

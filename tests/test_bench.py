@@ -74,9 +74,11 @@ def test_a_verdict_is_what_was_measured(results):
     assert results.verdict({"at_least": 5.01}, figure) == "missed"
     assert results.verdict({"at_least": 5.0}, None) == "not measured"
     assert results.verdict({}, figure) == ""
-    within, beyond = (figure._replace(counts={"swaps": (n, 7)}) for n in (7, 8))
-    assert results.verdict({"at_least": 5.0}, within) == "met"
-    assert results.verdict({"at_least": 5.0}, beyond) == "missed"
+    counts = {"calls": (7, 7), "swaps": (8, 7.5)}
+    assert [said for *_, said in results.counted(figure._replace(counts=counts))] == [
+        "met",
+        "missed",
+    ]
 
 
 def test_what_has_become_slower_is_found(results):
@@ -108,6 +110,12 @@ def test_half_as_much_again_of_any_benchmark_is_noticed(results, check):
         slow = figure._replace(ours=1.5 * figure.ours, ratio=figure.ratio / 1.5)
         _, wrong = check.held(newest._replace(figures={**newest.figures, key: slow}), runs)
         assert set(wrong) >= {key}
+
+
+def test_a_count_beyond_what_is_allowed_is_wrong(results, check, monkeypatch):
+    monkeypatch.setattr(check, "goals", lambda: {"a": {"work": "w"}})
+    assert check.held(a_run(results, 1.0, counts={"swaps": (7, 7)}), [])[1] == {}
+    assert check.held(a_run(results, 1.0, counts={"swaps": (8, 7)}), [])[1] == {"a": "missed"}
 
 
 def test_what_is_not_measured_has_the_verdict_of_the_last_run_that_did(results, check, monkeypatch):
