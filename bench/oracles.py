@@ -111,19 +111,19 @@ def highs(G: np.ndarray, h: np.ndarray, given: Phase) -> Solve:
     return solve
 
 
-def clarabel(center: np.ndarray, inverse: np.ndarray, given: Phase) -> Solve:
-    """Return plain Clarabel on |inverse (a - center)| <= 1 with update(q), without checks."""
+def clarabel(given: Phase) -> Solve:
+    """Return plain Clarabel on the unit ball with update(q), without checks."""
     import clarabel as cl
     from scipy import sparse
 
     V, b = given.le
     m, d = V.shape
     length = np.linalg.norm(V, axis=1)
-    A = sparse.csc_matrix(np.vstack([V / length[:, None], np.zeros((1, d)), -inverse]))
+    A = sparse.csc_matrix(np.vstack([V / length[:, None], np.zeros((1, d)), -np.eye(d)]))
     settings = cl.DefaultSettings()
     settings.verbose = settings.presolve_enable = False
     cones = [cl.NonnegativeConeT(m), cl.SecondOrderConeT(d + 1)]
-    right = np.concatenate([b / length, [1.0], -inverse @ center])
+    right = np.concatenate([b / length, [1.0], np.zeros(d)])
     solver = cl.DefaultSolver(sparse.csc_matrix((d, d)), np.zeros(d), A, right, cones, settings)
 
     def solve(u: np.ndarray) -> np.ndarray:
@@ -179,38 +179,43 @@ def polytope_case(d: int, seed: int) -> Question:
 
 
 def ball_case(d: int, seed: int) -> Question:
-    import cvxpy as cp
-
-    rng = np.random.default_rng([d, seed])
-    region = lambda backend: Ball(d, backend=backend)  # noqa: E731
-    return _round(region, np.zeros(d), np.eye(d), lambda a: [cp.norm(a) <= 1], rng)
+    given = phase(Ball(d), np.random.default_rng([d, seed]))
+    return _round(lambda backend: Ball(d, backend=backend), given, given, lambda solve: solve)
 
 
 def ellipsoid_case(d: int, seed: int) -> Question:
-    """Half-axes of .3 to 1 in random directions, around a point near the origin."""
-    import cvxpy as cp
+    """Half-axes of .3 to 1 in random directions, around a point near the origin.
 
+    The rivals are given the unit ball that it is an image of, where they are faster.
+    """
     rng = np.random.default_rng([d, seed])
     shape = np.linalg.qr(rng.standard_normal((d, d)))[0] * np.linspace(0.3, 1.0, d)
     center = 0.2 / np.sqrt(d) * rng.standard_normal(d)
-    inverse = np.linalg.inv(shape)
     region = functools.partial(Ellipsoid, center, shape)
-    return _round(region, center, inverse, lambda a: [cp.norm(inverse @ (a - center)) <= 1], rng)
+    given = phase(region("auto"), rng)
+    V, b = given.le
+    on_ball = given._replace(le=(V @ shape, b - V @ center))
+    return _round(
+        region, given, on_ball, lambda solve: lambda u: center + shape @ solve(shape.T @ u)
+    )
 
 
 def _round(
     region: Callable[[str], ArmSet],
-    center: np.ndarray,
-    inverse: np.ndarray,
-    describe: Callable[[Any], list[Any]],
-    rng: np.random.Generator,
+    given: Phase,
+    on_ball: Phase,
+    image: Callable[[Solve], Solve],
 ) -> Question:
-    given = phase(region("auto"), rng)
+    import cvxpy as cp
+
+    def describe(a: Any) -> list[Any]:
+        return [cp.norm(a) <= 1]
+
     solvers = {
         "kernel": restricted(region("kernel"), given),
-        "clarabel": lambda: clarabel(center, inverse, given),
-        "cvxpy": lambda: cvxpy(describe, given),
-        "rebuilt": lambda: rebuilt(describe, given),
+        "clarabel": lambda: image(clarabel(on_ball)),
+        "cvxpy": lambda: image(cvxpy(describe, on_ball)),
+        "rebuilt": lambda: image(rebuilt(describe, on_ball)),
     }
     return Question(region, given, solvers)
 
