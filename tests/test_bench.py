@@ -141,6 +141,15 @@ def test_benchmarks_want_one_thread(results, monkeypatch):
         results.refuse_threads()
 
 
+def test_growth_is_fitted_through_three_points_and_its_sizes_are_not_rounded(check):
+    from report import Curve, size
+
+    four = Curve("", "", "", [1.0, 10.0, 100.0, 1000.0], [5.0, 1.0, 10.0, 1000.0])
+    six = Curve("", "", "", [10.0**e for e in range(6)], [9.0, 9.0, 9.0, 1.0, 10.0, 100.0])
+    assert four.power() == pytest.approx(1.5) and six.power() == pytest.approx(1.0)
+    assert [size(x) for x in (2.0, 512.0, 65_536.0, 1e12)] == ["2", "512", "65,536", "1e12"]
+
+
 def test_the_history_can_be_read_and_names_no_place(results):
     least = {"cpu", "python_version", "numpy", "numba", "uli_fast"}
     more = {"scipy", "cvxpy", "highspy", "clarabel", "gcc"}
