@@ -115,37 +115,17 @@ def plain(loop: Callable[..., Any], means: Any, horizon: int, factor: int = 1) -
     return Case(prepare, factor)
 
 
-def simulated(learner: ArmLearner, problem: Any, horizon: int, replications: int) -> Case:
+def simulated(
+    learner: Any, problem: Any, horizon: int, replications: int, engine: str = "auto"
+) -> Case:
     """Return a whole call of ``simulate`` on one thread, which records the horizon alone.
 
     A hundred recorded rounds, the default, add 40 ms to 64 replications at any horizon.
     """
 
     def prepare(seed: int) -> Run:
-        def run() -> Any:
-            runs = simulate(
-                learner,
-                problem,
-                horizon,
-                replications,
-                SEED + seed,
-                rounds=[horizon],
-                progress=False,
-            )
-            return runs.final_plays
-
-        return run
-
-    return Case(prepare)
-
-
-def simulated_rounds(learner: ArmLearner, means: Any, horizon: int, replications: int) -> Case:
-    """Return replications round by round, as ``simulate`` plays them on one thread."""
-    problem = BernoulliBandit(means)
-
-    def prepare(seed: int) -> Run:
-        batch = (learner, problem, horizon, replications, SEED + seed, "rounds", [horizon])
-        return lambda: simulate(*batch, progress=False).final_plays
+        batch = (learner, problem, horizon, replications, SEED + seed, engine, [horizon])
+        return lambda: simulate(*batch, progress=False)
 
     return Case(prepare)
 
@@ -271,6 +251,15 @@ def lockstep_in_c(means: Any, horizon: int, rounds: int | None = None) -> Case |
         return run
 
     return per_round(Case(prepare), REPLICATIONS * T)
+
+
+def gcc_version() -> str:
+    """Return the compiler's version, or that it is missing."""
+    gcc = shutil.which("gcc")
+    if gcc is None:
+        return "missing"
+    command = [gcc, "-dumpfullversion"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 @functools.cache

@@ -1,32 +1,65 @@
 """Hold the last run against the goals and the history: ``make bench-check``.
 
-Prints met or missed for every goal, and what has become slower; fails on either.
+Prints met or missed for every goal, and what has become slower; fails on either. What a quick
+run leaves out has the verdict of the last kept run that measured it.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
-from results import LAST, goals, history, read, seconds, slower, verdict, wish
+from results import (
+    LAST,
+    WORSE,
+    Results,
+    about,
+    counted,
+    goals,
+    history,
+    read,
+    seconds,
+    slower,
+    usual,
+    verdict,
+    wish,
+)
+
+
+def held(now: Results, before: Sequence[Results]) -> tuple[list[str], dict[str, str]]:
+    """Return what is to be said of a run, line by line, and what is wrong with it, by name."""
+    lines, wrong = [], {}
+    for key, goal in goals().items():
+        figure, when = now.figures.get(key), ""
+        if figure is None:
+            same = [r for r in before if key in r.figures]
+            same = [r for r in same if r.figures[key].about == about(goal)]
+            if same:
+                figure, when = same[-1].figures[key], f", in the run of {same[-1].when[:10]}"
+        got = "" if figure is None else f"{seconds(figure.ours):>8} {figure.ratio:9.3g}x"
+        told = [("", got, wish(goal), verdict(goal, figure)), *counted(figure)]
+        for what, got, wanted, met in told:
+            if not met:
+                continue
+            if met != "met":
+                wrong[key] = met
+            lines.append(f"{met + when:30} {f'{key} {what}':64} {got:20} {wanted}")
+    for key, (ratio, before_it) in slower(now, before).items():
+        wrong[key] = "slower"
+        lines.append(f"{'SLOWER':30} {key:64} {ratio:.3g}x, the median was {before_it:.3g}x")
+    for key, figure in now.figures.items():
+        if not usual(key, figure, before):
+            lines.append(f"{'new':30} {key:64} no run of it is kept")
+    return lines, wrong
 
 
 def main() -> int:
-    now, wanted = read(LAST), goals()
-    missed = 0
-    for key, goal in wanted.items():
-        said = verdict(goal, now.figures.get(key))
-        if not said:
-            continue
-        missed += said == "missed"
-        figure = now.figures.get(key)
-        got = "" if figure is None else f"{seconds(figure.ours):>8} {figure.ratio:9.3g}x"
-        print(f"{said:12} {key:52} {got:20} {wish(goal)}")
-    before = [r for r in history() if r.when != now.when]
-    worse = slower(now, before)
-    for key, (ratio, usual) in worse.items():
-        print(f"SLOWER       {key:52} {ratio:.3g}x, median of {len(before)} runs {usual:.3g}x")
-    print(f"{missed} missed, {len(worse)} slower than before by over 30 %")
-    return int(missed > 0 or bool(worse))
+    now = read(LAST)
+    lines, wrong = held(now, [r for r in history() if r.when != now.when])
+    print(*lines, sep="\n")
+    counts = {why: list(wrong.values()).count(why) for why in ("missed", "not measured", "slower")}
+    print(", ".join(f"{n} {why}" for why, n in counts.items()) + f" by over {WORSE:.0%}")
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

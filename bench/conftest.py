@@ -10,18 +10,23 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 import pytest
-from cases import Case, yardstick
+from cases import Case, gcc_version, yardstick
+from results import about, goals, refuse_threads
+
+# Whose versions are kept with a run.
+LIBRARIES = ("numpy", "numba", "scipy", "cvxpy", "highspy", "clarabel")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--quick", action="store_true", help="fewer seeds and repeats, nothing long")
+    parser.addoption("--quick", action="store_true", help="fewer repeats, nothing long")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,14 +55,22 @@ def clock(case: Case, seed: int) -> float:
 
 @pytest.fixture
 def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Measure ours against a rival; without one, against a yardstick that shows the machine."""
+    """Measure ours against a rival; without one, against a yardstick that shows the machine.
+
+    A quick run has the same seeds, so that its ratios can be held against those of a whole one.
+    """
+    refuse_threads()
 
     def measure(
-        ours: Case | None, rival: Case | None = None, seeds: int = 5, repeats: int = 5
+        ours: Case | None,
+        rival: Case | None = None,
+        seeds: int = 5,
+        repeats: int = 5,
+        counts: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
         assert ours is not None
         if request.config.getoption("--quick"):
-            seeds, repeats = (3 if seeds > 1 else 1), max(min(repeats, 3), repeats // 10)
+            repeats = max(min(repeats, 3), repeats // 10)
         other = yardstick() if rival is None else rival
         best = np.full((2, seeds), np.inf)
         order = iter([seed for _ in range(repeats) for seed in range(seeds)])
@@ -82,8 +95,10 @@ def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., None
         finally:
             gc.enable()
         mine, theirs = (float(median(times)) for times in best)
+        key = key_of(request.node)
         benchmark.extra_info.update(
-            key=key_of(request.node),
+            key=key,
+            about=about(goals()[key]),
             ours=mine,
             slowest=float(best[0].max()),
             rival=theirs,
@@ -91,6 +106,7 @@ def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., None
             yardstick=rival is None,
             seeds=seeds,
             repeats=repeats,
+            counts=counts or {},
         )
 
     return measure
@@ -98,17 +114,14 @@ def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., None
 
 def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict) -> None:
     """Keep what matters for the figures, and nothing that names a place."""
-    import numba
-
     import uli_fast
 
     cpu = machine_info.get("cpu", {}).get("brand_raw", machine_info.get("machine", ""))
     python = machine_info["python_version"]
     machine_info.clear()
-    machine_info.update(
-        cpu=cpu, python_version=python, numpy=np.__version__, numba=numba.__version__
-    )
-    machine_info["uli_fast"] = uli_fast.__version__
+    machine_info.update(cpu=cpu, python_version=python)
+    machine_info.update({name: version(name) for name in LIBRARIES})
+    machine_info.update(gcc=gcc_version(), uli_fast=uli_fast.__version__)
 
 
 def pytest_benchmark_update_commit_info(config: pytest.Config, commit_info: dict) -> None:

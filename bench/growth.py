@@ -12,24 +12,33 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from cases import DELTA, GAP, SPREAD
-from results import HERE
+from cases import DELTA, EQUAL, GAP, SPREAD, simulated
+from oracles import polytope_rows
+from results import HERE, refuse_threads
 
 import uli_fast as uli
 from uli_fast import designs
 from uli_fast.arm_sets import Ball, Polytope
 
 GROWTH = HERE / ".build" / "growth.json"
+# On Linux ru_maxrss begins with that of the process which started this one; VmHWM does not.
 STUDY = """
-import json, resource, time
+import json, os, resource, sys, time
 import uli_fast as uli
 begun = time.perf_counter()
 runs = uli.simulate({learner}, uli.BernoulliBandit({means}), 10**12, 1000, seed=1)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps({{"megabytes": peak, "seconds": time.perf_counter() - begun}}))
+took, remark = time.perf_counter() - begun, ""
+if os.path.exists("/proc/self/status"):
+    peak = next(int(line.split()[1]) for line in open("/proc/self/status") if "VmHWM" in line)
+else:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak //= 1024 if sys.platform == "darwin" else 1
+    remark = " (ru_maxrss: may be that of the process which started it)"
+print(json.dumps({{"megabytes": peak / 1024, "seconds": took, "remark": remark}}))
 """
 
 
@@ -44,9 +53,9 @@ class Curve:
     seconds: list[float]
 
     def power(self) -> float:
-        """Return the slope over the last half of the points, on logarithmic axes."""
-        half = len(self.x) // 2
-        slope = np.polyfit(np.log(self.x[half:]), np.log(self.seconds[half:]), 1)[0]
+        """Return the slope on logarithmic axes over the last half of the points, or three."""
+        first = min(len(self.x) // 2, len(self.x) - 3)
+        slope = np.polyfit(np.log(self.x[first:]), np.log(self.seconds[first:]), 1)[0]
         return float(slope)
 
 
@@ -68,18 +77,16 @@ def curve(
     return Curve(*names, [float(v) for v in x], [fastest(job(v), repeats) for v in x])
 
 
-def simulated(learner: Any, means: Any, T: int, M: int) -> Callable[[], Any]:
-    problem = uli.BernoulliBandit(means)
-    return lambda: uli.simulate(learner, problem, T, M, seed=1, rounds=[T], progress=False)
+def playing(learner: Any, means: Any, T: int, M: int) -> Callable[[], Any]:
+    return simulated(learner, uli.BernoulliBandit(means), T, M).prepare(0)
 
 
 def against_rounds() -> Iterator[Curve]:
     """Yield whole runs, skipped, against T; five replications each."""
     T = [10**e for e in (6, 8, 10, 12, 15)]
-    equal = np.full(10, 0.5)
     for learner, means, name in (
-        (uli.PhasedElimination(DELTA), equal, "PE-MAB, 10 equal arms"),
-        (uli.SuccessiveElimination(DELTA), equal, "SE-MAB, 10 equal arms"),
+        (uli.PhasedElimination(DELTA), EQUAL, "PE-MAB, 10 equal arms"),
+        (uli.SuccessiveElimination(DELTA), EQUAL, "SE-MAB, 10 equal arms"),
         (uli.SuccessiveElimination(DELTA), SPREAD, "SE-MAB, 10 arms with gaps"),
         (uli.UCB(DELTA), GAP, "UCB, two arms, gap .05"),
         (uli.LilUCB(DELTA), GAP, "lil'UCB, two arms, gap .05"),
@@ -87,7 +94,7 @@ def against_rounds() -> Iterator[Curve]:
         yield curve(
             (f"{name}, 5 replications", name.split(",")[0] + name[-6:], "T"),
             T,
-            lambda t, s=learner, m=means: simulated(s, m, t, 5),
+            lambda t, s=learner, m=means: playing(s, m, t, 5),
             2,
         )
 
@@ -103,7 +110,7 @@ def against_arms() -> Iterator[Curve]:
         yield curve(
             (name, name.split(",")[0], "K"),
             K,
-            lambda k, s=learner, t=T, m=M: simulated(s, np.full(k, 0.5), t, m),
+            lambda k, s=learner, t=T, m=M: playing(s, np.full(k, 0.5), t, m),
             2,
         )
 
@@ -117,11 +124,9 @@ def against_dimension() -> Iterator[Curve]:
 
     def oracle(n: int, polytope: bool) -> Callable[[], Any]:
         rng = np.random.default_rng(n)
-        rows = rng.standard_normal((4 * n, n))
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        box = np.vstack([rows, np.eye(n), -np.eye(n)])
-        region = Polytope(box, np.full(6 * n, 0.5)) if polytope else Ball(n)
-        slice_ = region.restrict(le=(rows[:3], np.full(3, 0.2)))
+        facets = polytope_rows(n, rng)
+        region = Polytope(*facets) if polytope else Ball(n)
+        slice_ = region.restrict(le=(facets[0][:3], np.full(3, 0.2)))
         directions = rng.standard_normal((50, n))
         return lambda: [slice_.maximize(u) for u in directions]
 
@@ -131,14 +136,15 @@ def against_dimension() -> Iterator[Curve]:
 
 
 def against_policies() -> Iterator[Curve]:
-    from mdps import best_of, everything, playing
+    from mdps import best_of, everything
+    from mdps import playing as episodes
 
     sizes = {512: (3, 2, 3), 4096: (3, 2, 4), 65_536: (4, 2, 4), 1_048_576: (4, 2, 5)}
 
     def choosing(n: int, method: str) -> Callable[[], Any]:
         mdp = uli.mdps.random_dense(*sizes[n], seed=1)
         left = best_of(mdp, n // 2) if method == "trie" else everything(mdp)
-        return playing(mdp, left, method, 200).prepare(0)
+        return episodes(mdp, left, method, 200).prepare(0)
 
     yield curve(
         ("200 episodes, all policies: induction", "induction", "|Pi|"),
@@ -163,7 +169,7 @@ def against_replications() -> Iterator[Curve]:
         yield curve(
             (name, name.split(",")[0], "replications"),
             M,
-            lambda m, s=learner, t=T: simulated(s, SPREAD, t, m),
+            lambda m, s=learner, t=T: playing(s, SPREAD, t, m),
             2,
         )
 
@@ -184,6 +190,7 @@ def memory() -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
+    refuse_threads()
     families = (
         against_rounds,
         against_arms,
@@ -191,9 +198,11 @@ def main() -> None:
         against_policies,
         against_replications,
     )
+    when = datetime.now(UTC).isoformat()
     curves = [asdict(c) for family in families for c in family()]
     GROWTH.parent.mkdir(exist_ok=True)
-    GROWTH.write_text(json.dumps({"curves": curves, "memory": list(memory())}, indent=1))
+    facts = {"when": when, "curves": curves, "memory": list(memory())}
+    GROWTH.write_text(json.dumps(facts, indent=1))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import functools
 
 import numpy as np
 from cases import Case, Run
+from oracles import polytope_rows
 
 from uli_fast import designs
 from uli_fast.arm_sets import ArmSet, Ball, Finite, Polytope
@@ -39,11 +40,15 @@ def cloud(K: int, d: int, shape: str) -> np.ndarray:
 
 
 def design(arms: np.ndarray) -> Case:
-    """Return our design; its support is within the bound of phased elimination."""
-    d = arms.shape[1]
-    support = int((designs.g_optimal(arms).weights > 0).sum())
-    assert support <= 4 * d * np.log(np.log(d)) + 16
+    """Return our design."""
     return Case(lambda seed: lambda: designs.g_optimal(arms))
+
+
+def support(arms: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Return the support of our design, and the bound of phased elimination on it."""
+    d = arms.shape[1]
+    size = int((designs.g_optimal(arms).weights > 0).sum())
+    return {"support": (size, 4 * d * np.log(np.log(d)) + 16)}
 
 
 def plain_design(arms: np.ndarray) -> Case:
@@ -63,13 +68,8 @@ def finite_spanner(K: int, d: int, C: float) -> Case:
 
 
 def region_of(shape: str, d: int, rng: np.random.Generator) -> ArmSet:
-    """Return the unit ball, or 6d random facets in a box."""
-    if shape == "ball":
-        return Ball(d)
-    rows = rng.standard_normal((6 * d, d))
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    box = np.vstack([rows, np.eye(d), -np.eye(d)])
-    return Polytope(box, np.concatenate([rng.uniform(0.3, 0.6, 6 * d), np.full(2 * d, d**-0.5)]))
+    """Return the unit ball, or random facets in a box."""
+    return Ball(d) if shape == "ball" else Polytope(*polytope_rows(d, rng))
 
 
 def opened(region: ArmSet, theta: np.ndarray) -> SpannerPhases:
@@ -81,16 +81,35 @@ def opened(region: ArmSet, theta: np.ndarray) -> SpannerPhases:
     return phases
 
 
+def before_third(shape: str, d: int, seed: int) -> SpannerPhases:
+    """Return a run of which two phases are closed."""
+    rng = np.random.default_rng([2, d, seed])
+    region = region_of(shape, d, rng)
+    theta = rng.standard_normal(d)
+    return opened(region, theta / np.linalg.norm(theta))
+
+
+def effort(shape: str, d: int, seeds: int) -> dict[str, tuple[float, float]]:
+    """Return the oracle calls and swaps of a third phase, and what is allowed; the worst seed's."""
+    calls, swaps = [], []
+    for seed in range(seeds):
+        phases = before_third(shape, d, seed)
+        phases.open()
+        made, learner = phases.spanner, phases.learner
+        size = learner.phase_size(3, d, phases.scale)
+        calls.append((made.oracle_calls, 2 * d * (2 + made.swaps)))
+        swaps.append((made.swaps, d / 2 * np.log(size) / np.log(learner.C)))
+    worst = functools.partial(max, key=lambda pair: pair[0] / pair[1])
+    return {"oracle calls": worst(calls), "swaps": worst(swaps)}
+
+
 def third_phase(shape: str, d: int, backend: str) -> Case:
     """Return the spanner of a third phase, with our oracle or cvxpy's."""
 
     def prepare(seed: int) -> Run:
-        rng = np.random.default_rng([2, d, seed])
-        region = region_of(shape, d, rng)
-        theta = rng.standard_normal(d)
-        ready = opened(region, theta / np.linalg.norm(theta))
+        ready = before_third(shape, d, seed)
         if backend == "cvxpy":
-            ready.region = copy.copy(region)
+            ready.region = copy.copy(ready.region)
             ready.region.backend = "cvxpy"
 
         def run() -> None:

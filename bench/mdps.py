@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import cases
 import numpy as np
-from cases import Case, Run
+import plain as loops
+from cases import SEED, Case, Run, per_round
 
 import uli_fast as uli
 from uli_fast._schedule import PhasePlan
 from uli_fast._typing import I8
 from uli_fast.kernels import policy_elimination as kernel
+from uli_fast.kernels._ledger import is_full
 from uli_fast.learners._policies import grown, new_ledger, new_model, new_path
 from uli_fast.learners._policy_sets import PolicySet, mean_values
 from uli_fast.simulate import generator
@@ -25,8 +28,46 @@ from uli_fast.simulate import generator
 LOG_IOTA = 0.05
 
 
-def episodes(mdp: uli.TabularMDP, chooser: kernel.Chooser, n: int) -> Callable[[], None]:
-    """Return the play of n episodes, after 2000 others."""
+class Listed(NamedTuple):
+    """What a plain enumeration needs."""
+
+    policies: np.ndarray  # (n, H, S) of uint8
+    V: np.ndarray  # (S,) room
+    W: np.ndarray
+
+
+@loops.lean
+def play_by_plain_enumeration(chooser, law, model, b, ledger, path, n):
+    """Play n episodes as the kernels do, but for the choice of the policy."""
+    for _ in range(n):
+        if is_full(ledger):
+            return kernel.NO_ROOM
+        s1 = kernel.arrive(law, path)
+        best, model.top[s1] = loops.best_policy(
+            chooser.policies, model.P, model.c, s1, chooser.V, chooser.W
+        )
+        for h in range(path.pi.shape[0]):
+            for s in range(path.pi.shape[1]):
+                path.pi[h, s] = chooser.policies[best, h, s]
+        kernel.follow(law, model, b, ledger, path)
+    return kernel.PLAYED
+
+
+LOOPS = {**kernel.LOOPS, Listed: play_by_plain_enumeration}
+
+
+def chooser_of(left: PolicySet, method: str) -> kernel.Chooser | Listed:
+    """Return a chooser of the package, or that of a plain enumeration."""
+    if method != "plain":
+        return left.chooser(method)
+    S = left.points.shape[1]
+    return Listed(left.policies.view(np.uint8), np.zeros(S), np.zeros(S))
+
+
+def episodes(
+    mdp: uli.TabularMDP, chooser: kernel.Chooser | Listed, n: int
+) -> Callable[[], kernel.Model]:
+    """Return the play of n episodes, after 2000 others; it returns what was learned."""
     H, S, _ = mdp.rewards.shape
     bonus = np.array([float(H), 2.0 * S * LOG_IOTA, 2.0 * H * S * LOG_IOTA])
     model, path = new_model(mdp), new_path(H, S)
@@ -38,9 +79,10 @@ def episodes(mdp: uli.TabularMDP, chooser: kernel.Chooser, n: int) -> Callable[[
     start = everything(mdp).chooser("auto")
     kernel.play_by_induction(start, law, model, bonus, ledger, path, 2000)
 
-    def play(n: int = n) -> None:
-        if kernel.LOOPS[type(chooser)](chooser, law, model, bonus, ledger, path, n):
+    def play(n: int = n) -> kernel.Model:
+        if LOOPS[type(chooser)](chooser, law, model, bonus, ledger, path, n):
             raise RuntimeError("the ledger is full: the episodes were not played")
+        return model
 
     play(1)
     return play
@@ -60,7 +102,7 @@ def best_of(mdp: uli.TabularMDP, size: int) -> PolicySet:
 
 def playing(mdp: uli.TabularMDP, left: PolicySet, method: str, n: int) -> Case:
     """Return n episodes, per episode; runs go on from each other."""
-    play = episodes(mdp, left.chooser(method), n)
+    play = episodes(mdp, chooser_of(left, method), n)
     return Case(lambda seed: play, 1.0 / n)
 
 
@@ -71,11 +113,7 @@ def enumerated(mdp: uli.TabularMDP, left: PolicySet) -> Case:
 
 def simulated(learner: object, mdp: uli.TabularMDP, n: int) -> Case:
     """Return a run of n episodes by ``simulate``, per episode."""
-
-    def prepare(seed: int) -> Run:
-        return lambda: uli.simulate(learner, mdp, n, seed=seed, rounds=[n])
-
-    return Case(prepare, 1.0 / n)
+    return per_round(cases.simulated(learner, mdp, n, 1), n)
 
 
 @dataclass(frozen=True)
@@ -90,15 +128,28 @@ class Short(uli.PolicyElimination):
         return PhasePlan(400 * 2 ** (m - 1), bonus)
 
 
+def stationary(S: int, A: int, H: int, seed: int) -> uli.TabularMDP:
+    """Return the MDP of others/with_rlberry.py: the same at every stage, from state 0."""
+    rng = np.random.default_rng(seed)
+    transitions = rng.dirichlet(np.ones(S), size=(S, A))
+    return uli.TabularMDP(transitions, rng.random((S, A)), horizon=H)
+
+
 def in_numpy(mdp: uli.TabularMDP, n: int, bonus: float) -> Case:
     """Return n episodes of UCB-VI in NumPy, per episode."""
-    return Case(lambda seed: lambda: ucbvi_in_numpy(mdp, n, bonus), 1.0 / n)
+
+    def prepare(seed: int) -> Run:
+        rng = generator(SEED + seed, 0)
+        return lambda: ucbvi_in_numpy(mdp, n, bonus, rng)
+
+    return per_round(Case(prepare), n)
 
 
-def ucbvi_in_numpy(mdp: uli.TabularMDP, n: int, bonus: float) -> None:
-    """Play n episodes of UCB-VI with NumPy, a stage at a time."""
+def ucbvi_in_numpy(
+    mdp: uli.TabularMDP, n: int, bonus: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Play n episodes of UCB-VI with NumPy, a stage at a time; return the visits."""
     H, S, A = mdp.rewards.shape
-    rng = np.random.default_rng(1)
     start, cdf = mdp.law(rng)[:2]
     N, N3 = np.zeros((H, S, A)), np.zeros((H, S, A, S))
     Q = np.full((H, S, A), float(H))
@@ -112,7 +163,9 @@ def ucbvi_in_numpy(mdp: uli.TabularMDP, n: int, bonus: float) -> None:
         s = int(np.searchsorted(start, rng.random(), side="right"))
         for h in range(H):
             a = int(Q[h, s].argmax())
-            k = int(np.searchsorted(cdf[h, s, a], rng.random(), side="right"))
             N[h, s, a] += 1
-            N3[h, s, a, k] += 1
-            s = k
+            if h < H - 1:
+                k = int(np.searchsorted(cdf[h, s, a], rng.random(), side="right"))
+                N3[h, s, a, k] += 1
+                s = k
+    return N

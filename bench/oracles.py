@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from cases import Case, Run
+from cases import Case, Run, per_round
 
-from uli_fast.arm_sets import ArmSet, Ball, Polytope
+from uli_fast.arm_sets import ArmSet, Ball, Ellipsoid, Polytope
+from uli_fast.errors import OracleError
 
 Solve = Callable[[Any], Any]
 C = 1.2
@@ -24,8 +25,17 @@ class Phase(NamedTuple):
     """What an oracle is asked in one phase."""
 
     le: tuple[np.ndarray, np.ndarray]
+    tight: tuple[np.ndarray, np.ndarray]  # the same, cut a millionth below the maximum
     directions: np.ndarray  # (calls, d), of length 1
     first: float  # the largest value in the first of them
+
+
+class Question(NamedTuple):
+    """A set, what is asked of it, and who answers."""
+
+    region: Callable[[str], ArmSet]  # by back end
+    given: Phase
+    solvers: dict[str, Callable[[], Solve]]  # prepared by a call, ours first
 
 
 def polytope_rows(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -60,11 +70,15 @@ def phase(arm_set: ArmSet, rng: np.random.Generator) -> Phase:
     box = np.vstack([inverse, -inverse]), np.full(2 * d, C * (1.0 + 1e-8))
     best = arm_set.maximize(theta, le=box)[1]
     worst = -arm_set.maximize(-theta, le=box)[1]
-    cut = best - 0.25 * (best - worst)
-    le = np.vstack([-theta, box[0]]), np.append(-cut, box[1])
+
+    def below(share: float) -> tuple[np.ndarray, np.ndarray]:
+        cut = best - share * (best - worst)
+        return np.vstack([-theta, box[0]]), np.append(-cut, box[1])
+
+    le = below(0.25)
     cutting = arm_set.restrict(le=le)
     _, directions = spanner(lambda u: cutting.maximize(u)[0], d, 1e7)
-    return Phase(le, directions, cutting.maximize(directions[0])[1])
+    return Phase(le, below(1e-6), directions, cutting.maximize(directions[0])[1])
 
 
 def restricted(arm_set: ArmSet, given: Phase) -> Callable[[], Solve]:
@@ -149,42 +163,72 @@ def rebuilt(describe: Callable[[Any], list[Any]], given: Phase) -> Solve:
     return solve
 
 
-def polytope_case(d: int, seed: int) -> tuple[Phase, dict[str, Callable[[], Solve]]]:
-    """Return a polytope's phase and what prepares its solvers, by name, ours first."""
+def polytope_case(d: int, seed: int) -> Question:
     rng = np.random.default_rng([d, seed])
     G, h = polytope_rows(d, rng)
     given = phase(Polytope(G, h), rng)
-    return given, {
-        "kernel": restricted(Polytope(G, h, "kernel"), given),
+    region = functools.partial(Polytope, G, h)
+    solvers = {
+        "kernel": restricted(region("kernel"), given),
         "highspy": lambda: highs(G, h, given),
         "linprog": lambda: linprog(G, h, given),
         "cvxpy": lambda: cvxpy(lambda a: [G @ a <= h], given),
         "rebuilt": lambda: rebuilt(lambda a: [G @ a <= h], given),
     }
+    return Question(region, given, solvers)
 
 
-def ball_case(d: int, seed: int) -> tuple[Phase, dict[str, Callable[[], Solve]]]:
-    """Return a ball's phase and what prepares its solvers, by name, ours first."""
+def ball_case(d: int, seed: int) -> Question:
+    given = phase(Ball(d), np.random.default_rng([d, seed]))
+    return _round(lambda backend: Ball(d, backend=backend), given, given, lambda solve: solve)
+
+
+def ellipsoid_case(d: int, seed: int) -> Question:
+    """Half-axes of .3 to 1 in random directions, around a point near the origin.
+
+    The rivals are given the unit ball that it is an image of, where they are faster.
+    """
+    rng = np.random.default_rng([d, seed])
+    shape = np.linalg.qr(rng.standard_normal((d, d)))[0] * np.linspace(0.3, 1.0, d)
+    center = 0.2 / np.sqrt(d) * rng.standard_normal(d)
+    region = functools.partial(Ellipsoid, center, shape)
+    given = phase(region("auto"), rng)
+    V, b = given.le
+    on_ball = given._replace(le=(V @ shape, b - V @ center))
+    return _round(
+        region, given, on_ball, lambda solve: lambda u: center + shape @ solve(shape.T @ u)
+    )
+
+
+def _round(
+    region: Callable[[str], ArmSet],
+    given: Phase,
+    on_ball: Phase,
+    image: Callable[[Solve], Solve],
+) -> Question:
     import cvxpy as cp
 
-    given = phase(Ball(d), np.random.default_rng([d, seed]))
-    return given, {
-        "kernel": restricted(Ball(d, backend="kernel"), given),
-        "clarabel": lambda: clarabel(given),
-        "cvxpy": lambda: cvxpy(lambda a: [cp.norm(a) <= 1], given),
-        "rebuilt": lambda: rebuilt(lambda a: [cp.norm(a) <= 1], given),
+    def describe(a: Any) -> list[Any]:
+        return [cp.norm(a) <= 1]
+
+    solvers = {
+        "kernel": restricted(region("kernel"), given),
+        "clarabel": lambda: image(clarabel(on_ball)),
+        "cvxpy": lambda: image(cvxpy(describe, on_ball)),
+        "rebuilt": lambda: image(rebuilt(describe, on_ball)),
     }
+    return Question(region, given, solvers)
 
 
-CASES = {"polytope": polytope_case, "ball": ball_case}
+CASES = {"polytope": polytope_case, "ball": ball_case, "ellipsoid": ellipsoid_case}
 
 
-# Directions of a phase that a run asks for.
-CALLS = 20
+# Directions of a phase that a run asks for, after the first; every phase has as many.
+CALLS = 17
 
 
 @functools.cache
-def _prepared(name: str, d: int, seed: int) -> tuple[Phase, dict[str, Callable[[], Solve]]]:
+def _prepared(name: str, d: int, seed: int) -> Question:
     return CASES[name](d, seed)
 
 
@@ -192,8 +236,9 @@ def calls(name: str, d: int, solver: str) -> Case:
     """Return calls of a solver, per call; a phase has begun and its first call is made."""
 
     def prepare(seed: int) -> Run:
-        given, makers = _prepared(name, d, seed)
-        solve, directions = makers[solver](), given.directions[: CALLS + 1]
+        _, given, solvers = _prepared(name, d, seed)
+        solve, directions = solvers[solver](), given.directions[: CALLS + 1]
+        assert len(directions) == CALLS + 1
         first = directions[0] @ _point(solve(directions[0]))
         assert abs(first - given.first) < 1e-5, "they disagree"
 
@@ -203,8 +248,31 @@ def calls(name: str, d: int, solver: str) -> Case:
 
         return run
 
-    return Case(prepare, 1.0 / CALLS)
+    return per_round(Case(prepare), CALLS)
 
 
 def _point(answer: Any) -> np.ndarray:
     return answer[0] if isinstance(answer, tuple) else answer
+
+
+def failures(name: str, d: int, seeds: int) -> dict[str, tuple[float, float]]:
+    """Count calls without a verified answer; none is allowed.
+
+    By the set as it is, and by the kernel's fallback alone; on the slices that are timed, and
+    where the cut leaves next to nothing.
+    """
+    counts = {}
+    for backend, who in (("auto", "calls"), ("clarabel", "calls of the fallback")):
+        asked = failed = 0
+        for seed in range(seeds):
+            region, given, _ = _prepared(name, d, seed)
+            for le in (given.le, given.tight):
+                solve = region(backend).restrict(le=le).maximize
+                for u in given.directions:
+                    asked += 1
+                    try:
+                        solve(u)
+                    except OracleError:
+                        failed += 1
+        counts[f"{who} that fail, of {asked}"] = failed, 0
+    return counts

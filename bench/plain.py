@@ -20,6 +20,10 @@ import numpy as np
 plain: Callable[[Callable[..., Any]], Callable[..., Any]] = numba.njit(
     nogil=True, error_model="numpy"
 )
+# For what allocates nothing: counting references to arrays would be a part of its time.
+lean: Callable[[Callable[..., Any]], Callable[..., Any]] = numba.njit(
+    nogil=True, error_model="numpy", _nrt=False
+)
 
 
 @plain
@@ -73,20 +77,86 @@ def successive_elimination(p, T, delta, rng):
             t += 1
             i += 1
             if best > lowest:
-                kept = 0
-                position = i
-                lowest = np.inf
+                m, i, lowest = packed(n, arm, q, total, lower, upper, best, m, N, i)
+    for j in range(m):
+        n[arm[j]] = N if j < i else N - 1
+    return n
+
+
+@plain
+def packed(n, arm, q, total, lower, upper, best, m, N, i):
+    """Drop the arms whose upper bound is below the best lower one, after i arms of sweep N.
+
+    Return how many are left, how many of them have had their turn, and the lowest upper bound.
+    """
+    kept = 0
+    position = i
+    lowest = np.inf
+    for j in range(m):
+        if best > upper[j]:
+            n[arm[j]] = N if j < i else N - 1
+            position -= j < i
+        else:
+            arm[kept], q[kept], total[kept] = arm[j], q[j], total[j]
+            lower[kept], upper[kept] = lower[j], upper[j]
+            lowest = min(lowest, upper[j])
+            kept += 1
+    return kept, position, lowest
+
+
+@plain
+def successive_elimination_by_sweeps(p, T, delta, rng):
+    """SE-MAB that asks before a sweep whether anything can be eliminated in it.
+
+    Within sweep N a mean is total / (N - 1) or total / N with one reward more or none: if the
+    largest and the smallest that are possible lie within two widths, the sweep is nothing but
+    draws. Elsewhere every round is tested, by a scan. A margin covers what rounding does.
+    """
+    K = p.shape[0]
+    n = np.zeros(K, np.int64)
+    arm = np.arange(K)
+    q = p.copy()
+    total = np.zeros(K, np.int64)
+    lower = np.full(K, -np.inf)
+    upper = np.full(K, np.inf)
+    log_term = np.log(4.0 * K / delta)
+    m, N, i, t = K, 0, 0, 0
+    least, most = 0, 0  # of the totals
+    old_wd = np.inf
+    while t < T:
+        N += 1
+        wd = np.sqrt((log_term + 2.0 * np.log(float(N))) / (2.0 * N))
+        each, old_each = 1.0 / N, 1.0 / max(N - 1, 1)
+        spread = max((most + 1) * each, most * old_each) - least * each
+        if spread < 2.0 * wd - 1e-12 and T - t >= m:
+            least, most = N, 0
+            for j in range(m):
+                x = total[j] + (rng.random() < q[j])
+                total[j] = x
+                least, most = min(least, x), max(most, x)
+            t += m
+            i = m
+        else:
+            if N > 1:
                 for j in range(m):
-                    if best > upper[j]:
-                        n[arm[j]] = N if j < i else N - 1
-                        position -= j < i
-                    else:
-                        arm[kept], q[kept], total[kept] = arm[j], q[j], total[j]
-                        lower[kept], upper[kept] = lower[j], upper[j]
-                        lowest = min(lowest, upper[j])
-                        kept += 1
-                m = kept
-                i = position
+                    lower[j] = total[j] * old_each - old_wd
+                    upper[j] = total[j] * old_each + old_wd
+            i = 0
+            while i < m and t < T:
+                total[i] += rng.random() < q[i]
+                lower[i] = total[i] * each - wd
+                upper[i] = total[i] * each + wd
+                best, lowest = lower[0], upper[0]
+                for j in range(1, m):
+                    best, lowest = max(best, lower[j]), min(lowest, upper[j])
+                t += 1
+                i += 1
+                if best > lowest:
+                    m, i, _ = packed(n, arm, q, total, lower, upper, best, m, N, i)
+            least, most = N, 0
+            for j in range(m):
+                least, most = min(least, total[j]), max(most, total[j])
+        old_wd = wd
     for j in range(m):
         n[arm[j]] = N if j < i else N - 1
     return n
@@ -282,6 +352,38 @@ def exp3p_polynomial(p, T, delta, rng):
                 w[a] *= factor
             W *= factor
     return n
+
+
+@lean
+def best_policy(policies, P, c, s1, V, W):
+    """Return the first of the policies whose value at s1 is largest, and that value.
+
+    policies: (n, H, S) of uint8, since an index that cannot be negative need not be checked;
+    V, W: (S,) room. Nothing follows the last stage, so that its values are read off c; the
+    first stage is evaluated in s1 alone.
+    """
+    n, H, S = policies.shape
+    limit = float(H)
+    best, first = -1.0, 0
+    for i in range(n):
+        for s in range(S):
+            V[s] = min(c[H - 1, s, policies[i, H - 1, s]], limit)
+        for h in range(H - 2, 0, -1):
+            for s in range(S):
+                a = policies[i, h, s]
+                x = 0.0
+                for k in range(S):
+                    x += P[h, s, a, k] * V[k]
+                W[s] = min(x + c[h, s, a], limit)
+            V, W = W, V
+        a = policies[i, 0, s1]
+        x = 0.0
+        for k in range(S):
+            x += P[0, s1, a, k] * V[k]
+        value = min(x + c[0, s1, a], limit)
+        if value > best:
+            best, first = value, i
+    return first, best
 
 
 def geometric_hedge(x, nu, p, T, delta, rng):

@@ -1,7 +1,7 @@
 """Write docs/performance.md from the last run, its growth tables and the history.
 
 The page's prose is kept; what stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``
-is made anew. ``make bench`` calls it.
+is made anew. ``make bench`` calls it; of a quick run the tables are printed, and the page stays.
 """
 
 from __future__ import annotations
@@ -15,10 +15,34 @@ from statistics import median
 from typing import Any
 
 from growth import GROWTH, Curve
-from results import HERE, LAST, Results, goals, history, keep, read, seconds, verdict, wish
+from results import (
+    HERE,
+    LAST,
+    WORSE,
+    Results,
+    counted,
+    goals,
+    history,
+    keep,
+    read,
+    seconds,
+    usual,
+    verdict,
+    wish,
+)
 
 DOCS = HERE.parent / "docs"
 PAGE = DOCS / "performance.md"
+VERSIONS = {
+    "numpy": "NumPy",
+    "numba": "Numba",
+    "scipy": "SciPy",
+    "cvxpy": "cvxpy",
+    "highspy": "highspy",
+    "clarabel": "Clarabel",
+    "gcc": "gcc",
+    "uli_fast": "uli_fast",
+}
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -28,8 +52,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def figures_table(part: str, now: Results) -> str:
-    """Return one part's comparisons."""
-    rows, notes = [], []
+    """Return one part's comparisons; what was counted has a row of its own."""
+    rows: list[list[str]] = []
+    notes: list[str] = []
     for key, goal in goals().items():
         figure = now.figures.get(key)
         if goal["part"] != part:
@@ -47,27 +72,40 @@ def figures_table(part: str, now: Results) -> str:
             sides = [seconds(figure.ours), seconds(figure.slowest)]
             rows.append([goal["work"], *sides, goal.get("rival", "") + mark, rival, ratio])
         rows[-1] += [wish(goal), verdict(goal, figure)]
+        for what, n, most, met in counted(figure):
+            rows.append([f"{goal['work']}: {what}", n, "", "", "", "", most, met])
     header = ("work", "ours", "slowest seed", "rival", "takes", "ratio", "goal", "")
-    said = "".join(f"\n{i}. Not like for like: {note}." for i, note in enumerate(notes, start=1))
-    return table(header, rows) + ("\n" + said if said else "")
+    told = "".join(f"\n{i}. {note[0].upper()}{note[1:]}." for i, note in enumerate(notes, start=1))
+    return f"Run of {moment(now.when)}.\n\n{table(header, rows)}" + ("\n" + told if told else "")
+
+
+def moment(when: str) -> str:
+    return when[:16].replace("T", " ") + " UTC"
 
 
 def machine(now: Results) -> str:
     m = now.machine
     met = [verdict(goal, now.figures.get(key)) for key, goal in goals().items()]
+    met += [said for key in goals() for *_, said in counted(now.figures.get(key))]
     counts = ", ".join(f"{met.count(x)} {x}" for x in ("met", "missed", "not measured"))
     return (
-        f"{m['cpu']}, Python {m['python_version']}, NumPy {m['numpy']}, Numba {m['numba']}, "
-        f"uli_fast {m['uli_fast']}; {now.when[:10]}. Goals: {counts}."
+        f"{m['cpu']}, Python {m['python_version']}, "
+        + ", ".join(f"{name} {m[key]}" for key, name in VERSIONS.items() if key in m)
+        + f"; {moment(now.when)}. Goals: {counts}."
     )
 
 
+def size(x: float) -> str:
+    """Return a size as it is, a large power of ten as 1e9."""
+    power = f"{x:.0e}".replace("e+0", "e").replace("e+", "e")
+    return power if x >= 10**6 and float(power) == x else f"{x:,.0f}"
+
+
 def growth_table(curves: Sequence[Curve]) -> str:
-    """Return how costs grow, with the fitted power over the last half of the points."""
+    """Return how costs grow, with the fitted power."""
     rows = []
     for c in curves:
-        points = ", ".join(f"{x:.0e}: {seconds(y)}" for x, y in zip(c.x, c.seconds, strict=True))
-        points = points.replace("e+0", "e").replace("e+", "e")
+        points = "; ".join(f"{size(x)}: {seconds(y)}" for x, y in zip(c.x, c.seconds, strict=True))
         rows.append([c.work, c.axis, points, f"{c.power():.2f}"])
     return table(("work", "against", "time", "power"), rows)
 
@@ -95,7 +133,7 @@ def draw_growth(curves: Sequence[Curve], path: Path) -> None:
 
 
 def draw_trend(runs: Sequence[Results], path: Path) -> None:
-    """Draw every ratio over its median, run by run: one is as usual."""
+    """Draw every ratio over the median of its like, run by run: one is as usual."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -105,10 +143,10 @@ def draw_trend(runs: Sequence[Results], path: Path) -> None:
     figure, panel = plt.subplots(figsize=(7, 3.2))
     for key in sorted({key for r in runs for key in r.figures}):
         at = [i for i, r in enumerate(runs) if key in r.figures]
-        ratios = [runs[i].figures[key].ratio for i in at]
-        usual = median(ratios)
-        panel.semilogy(at, [x / usual for x in ratios], color="#0072B2", alpha=0.35, marker=".")
-    panel.axhline(0.7, color="#D55E00", ls="--", lw=1)
+        figures = [runs[i].figures[key] for i in at]
+        over = [x.ratio / median(usual(key, x, runs)) for x in figures]
+        panel.semilogy(at, over, color="#0072B2", alpha=0.35, marker=".")
+    panel.axhline(1.0 / (1.0 + WORSE), color="#D55E00", ls="--", lw=1)
     panel.set_xticks(range(len(runs)), [r.when[:10] for r in runs], rotation=30, fontsize=7)
     panel.set_ylabel("ratio / its median")
     panel.set_yticks([0.5, 0.7, 1.0, 1.5, 2.0], ["0.5", "0.7", "1", "1.5", "2"])
@@ -125,26 +163,37 @@ def replaced(page: str, name: str, text: str) -> str:
     return re.sub(pattern, lambda m: f"{m[1]}\n{text}\n\n{m[2]}", page, flags=re.DOTALL)
 
 
-def memory_text(facts: dict[str, Any]) -> str:
-    rows = [[f["work"], f"{f['megabytes']:.0f} MB", seconds(f["seconds"])] for f in facts["memory"]]
+def memory_table(facts: dict[str, Any]) -> str:
+    rows = [
+        [f["work"], f"{f['megabytes']:.0f} MB{f['remark']}", seconds(f["seconds"])]
+        for f in facts["memory"]
+    ]
     return table(("work", "peak memory", "time"), rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", action="store_true", help="put the run into the history")
+    parser.add_argument("--quick", action="store_true", help="print the tables, leave the page")
     args = parser.parse_args()
     if args.keep:
         keep(LAST)
     now = read(LAST)
-    page = replaced(PAGE.read_text(encoding="utf-8"), "machine", machine(now))
+    tables = {"machine": machine(now)}
     for part in dict.fromkeys(goal["part"] for goal in goals().values()):
-        page = replaced(page, part, figures_table(part, now))
+        tables[part] = figures_table(part, now)
+    if args.quick:
+        print(*tables.values(), sep="\n\n")
+        return
+    page = PAGE.read_text(encoding="utf-8")
+    for name, text in tables.items():
+        page = replaced(page, name, text)
     if GROWTH.exists():
         facts = json.loads(GROWTH.read_text(encoding="utf-8"))
         curves = [Curve(**c) for c in facts["curves"]]
-        page = replaced(page, "growth", growth_table(curves))
-        page = replaced(page, "memory", memory_text(facts))
+        when = f"Run of {moment(facts['when'])}.\n\n"
+        page = replaced(page, "growth", when + growth_table(curves))
+        page = replaced(page, "memory", when + memory_table(facts))
         draw_growth(curves, DOCS / "performance_growth.svg")
     runs = history()
     if len(runs) > 1:

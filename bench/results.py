@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,10 +13,10 @@ from typing import Any, NamedTuple
 HERE = Path(__file__).parent
 HISTORY = HERE / "history"
 LAST = HERE / ".build" / "last.json"
-# A ratio may be this much below the median of the history.
+# A ratio may be this much worse than the median of the history: 1.3 times the time.
 WORSE = 0.30
-# Ratios of fewer runs are no history.
-FEWEST = 3
+# What keeps linear algebra, ours and the rivals', on one thread.
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Measured(NamedTuple):
@@ -25,7 +26,10 @@ class Measured(NamedTuple):
     slowest: float
     rival: float
     ratio: float
-    yardstick: bool  # there is no rival; the ratio only shows the machine
+    yardstick: bool  # there is no rival: the ratio is to what takes every machine some time
+    seeds: int
+    about: str = ""  # what was compared, in the words that goals.toml then had
+    counts: Mapping[str, tuple[float, float]] = {}  # what was counted, and how much may be
 
 
 class Results(NamedTuple):
@@ -45,7 +49,7 @@ def read(path: Path) -> Results:
     """Read what pytest-benchmark wrote."""
     data = json.loads(path.read_text(encoding="utf-8"))
     figures = {
-        info["key"]: Measured(*(info[name] for name in Measured._fields))
+        info["key"]: Measured(**{name: info[name] for name in Measured._fields if name in info})
         for info in (each["extra_info"] for each in data["benchmarks"])
     }
     return Results(data["machine_info"], data["datetime"], figures)
@@ -66,6 +70,11 @@ def keep(path: Path) -> Path:
     return target
 
 
+def about(goal: Mapping[str, Any]) -> str:
+    """Return what is compared, in words: other words begin another history."""
+    return f"{goal['work']} / {goal.get('rival', '')}"
+
+
 def verdict(goal: Mapping[str, Any], figure: Measured | None) -> str:
     """Say whether a goal is met; nothing where there is none."""
     if "at_most" not in goal and "at_least" not in goal:
@@ -73,17 +82,43 @@ def verdict(goal: Mapping[str, Any], figure: Measured | None) -> str:
     if figure is None:
         return "not measured"
     met = figure.ours <= goal.get("at_most", float("inf"))
-    return "met" if met and figure.ratio >= goal.get("at_least", 0.0) else "missed"
+    return said(met and figure.ratio >= goal.get("at_least", 0.0))
+
+
+def said(met: bool) -> str:
+    return "met" if met else "missed"
+
+
+def counted(figure: Measured | None) -> list[tuple[str, str, str, str]]:
+    """Return what was counted: its name, how often, what is allowed, and whether that is met."""
+    counts = {} if figure is None else figure.counts
+    return [
+        (what, f"{n:.4g}", f"at most {most:.4g}", said(n <= most))
+        for what, (n, most) in counts.items()
+    ]
+
+
+def usual(key: str, figure: Measured, runs: Sequence[Results]) -> list[float]:
+    """Return the ratios of the same comparison in other runs, over as many seeds."""
+    known = (r.figures[key] for r in runs if key in r.figures)
+    return [x.ratio for x in known if (x.about, x.seeds) == (figure.about, figure.seeds)]
 
 
 def slower(now: Results, before: Sequence[Results]) -> dict[str, tuple[float, float]]:
     """Return the ratios that are much worse than in the history: now, and its median."""
     found = {}
     for key, figure in now.figures.items():
-        known = [r.figures[key].ratio for r in before if key in r.figures]
-        if len(known) >= FEWEST and figure.ratio < (1.0 - WORSE) * median(known):
+        known = usual(key, figure, before)
+        if known and figure.ratio < median(known) / (1.0 + WORSE):
             found[key] = figure.ratio, median(known)
     return found
+
+
+def refuse_threads() -> None:
+    """Raise unless linear algebra is held to one thread: ours is, and so must rivals be."""
+    free = [name for name in ONE_THREAD if os.environ.get(name) != "1"]
+    if free:
+        raise RuntimeError(f"set {' '.join(f'{name}=1' for name in free)}, as make bench does")
 
 
 def seconds(x: float) -> str:

@@ -1,7 +1,8 @@
 """Other libraries, each in an environment of its own (``make rivals``).
 
 A rival's program lies in bench/others; it plays so many rounds, after some that do not count,
-and prints the seconds that one took. It runs just before ours, in another process.
+and prints the seconds that one took. It runs just before ours, in another process, on one thread
+by the environment that both have.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """G-optimal designs to leverages of 2d against straightforward Frank-Wolfe."""
 
 import pytest
-from linear import cloud, design, plain_design
+from linear import cloud, design, plain_design, support
 
 
 @pytest.mark.parametrize("shape", ["ball", "sphere"])
@@ -14,4 +14,4 @@ from linear import cloud, design, plain_design
 )
 def test_design(versus, shape, d, K, repeats):
     arms = cloud(K, d, shape)
-    versus(design(arms), plain_design(arms), seeds=1, repeats=repeats)
+    versus(design(arms), plain_design(arms), 1, repeats, counts=support(arms))

@@ -1,6 +1,7 @@
 """Exp3.P: replications in lockstep against plain Numba, C and NumPy, per round of one of them.
 
-They are long enough for the lanes' polynomial and for 64 seeds to be a percent or two.
+Most are long enough for the lanes' polynomial and for 64 seeds to be a percent or two; shorter
+ones show what that takes.
 """
 
 import plain as loops
@@ -30,6 +31,13 @@ SIZES = pytest.mark.parametrize(
 @pytest.mark.parametrize("loop", [loops.exp3p, loops.exp3p_polynomial], ids=["plain", "polynomial"])
 def test_lanes(versus, means, T, loop):
     versus(lockstep(means, T), per_round(plain(loop, means, T), T), seeds=3, repeats=10)
+
+
+@pytest.mark.parametrize("T", [10**4, 10**5], ids=["1e4", "1e5"])
+@pytest.mark.parametrize("means", [GAP, SPREAD], ids=["2", "10"])
+def test_shorter_lanes(versus, means, T):
+    rival = per_round(plain(loops.exp3p, means, T), T)
+    versus(lockstep(means, T), rival, seeds=3, repeats=10)
 
 
 @SIZES

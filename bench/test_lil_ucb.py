@@ -1,8 +1,8 @@
-"""lil'UCB: the exact skip on two arms, and ten arms round by round against plain Numba."""
+"""lil'UCB: the exact skip on two arms, and more round by round against plain Numba."""
 
 import plain as loops
 import pytest
-from cases import DELTA, EQUAL, GAP, SPREAD, TIE, ours, plain, tenth
+from cases import DELTA, EQUAL, GAP, MANY, SPREAD, TIE, ours, plain, tenth
 
 from uli_fast import LilUCB
 
@@ -19,9 +19,14 @@ def test_skip_on_a_tie(versus, loop):
     versus(ours(LIL, TIE, 10**8, "skip"), tenth(loop, TIE), repeats=2)
 
 
+@pytest.mark.parametrize(
+    ("means", "T"),
+    [(GAP, 10**6), (SPREAD, 10**6), (MANY, 10**5)],
+    ids=["2", "10", "100"],
+)
 @LOOPS
-def test_rounds(versus, loop):
-    versus(ours(LIL, SPREAD, 10**6, "rounds"), plain(loop, SPREAD, 10**6))
+def test_rounds(versus, means, T, loop):
+    versus(ours(LIL, means, T, "rounds"), plain(loop, means, T))
 
 
 def test_rounds_on_equal_arms(versus):

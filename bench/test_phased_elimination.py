@@ -1,6 +1,8 @@
-"""PE-MAB on ten equal arms: a whole run costs a few hundred draws, whatever T is."""
+"""PE-MAB on equal arms: a whole run costs a few hundred draws, whatever T is."""
 
+import numpy as np
 import plain as loops
+import pytest
 from cases import DELTA, EQUAL, ours, plain
 
 from uli_fast import PhasedElimination
@@ -16,5 +18,7 @@ def test_skip_is_flat(versus):
     versus(ours(PE, EQUAL, 10**12, "skip"), ours(PE, EQUAL, 10**6, "skip"), repeats=200)
 
 
-def test_rounds(versus):
-    versus(ours(PE, EQUAL, 10**6, "rounds"), plain(loops.phased_elimination, EQUAL, 10**6))
+@pytest.mark.parametrize("K", [2, 10, 100])
+def test_rounds(versus, K):
+    means = np.full(K, 0.5)
+    versus(ours(PE, means, 10**6, "rounds"), plain(loops.phased_elimination, means, 10**6))

@@ -21,23 +21,29 @@ from cases import (
     phase_of,
     plain,
 )
+from mdps import best_of, chooser_of, episodes, everything, in_numpy
 
 from uli_fast import (
     UCB,
+    UCBVI,
     BernoulliBandit,
     Exp3P,
     GeometricHedge,
     LilUCB,
     PhasedElimination,
     SuccessiveElimination,
+    mdps,
 )
+from uli_fast.kernels import ucbvi
 from uli_fast.learners._arms import empty_state
 from uli_fast.learners._lanes import LaneTeam
 from uli_fast.learners._phases import Phase
-from uli_fast.simulate import generator_words
+from uli_fast.learners.ucbvi import OptimisticRun
+from uli_fast.simulate import generator, generator_words
 
 PAIRS = {
     "SE-MAB": (SuccessiveElimination, loops.successive_elimination),
+    "SE-MAB, by sweeps": (SuccessiveElimination, loops.successive_elimination_by_sweeps),
     "PE-MAB": (PhasedElimination, loops.phased_elimination),
     "UCB": (UCB, loops.ucb),
     "lil'UCB": (LilUCB, loops.lil_ucb),
@@ -77,6 +83,32 @@ def test_plain_exp3p_plays_as_ours_on_the_same_draws(means):
             np.testing.assert_array_equal(plain(loop, means, horizon).prepare(seed)(), expected)
 
 
+@pytest.mark.parametrize("sizes", [(3, 2, 3), (4, 2, 4), (3, 3, 3), (2, 2, 7), (3, 2, 1)])
+def test_plain_enumeration_chooses_as_the_package(sizes):
+    """The same policies on the same draws, so that as much is learned to the bit."""
+    mdp = mdps.random_dense(*sizes, seed=1)
+    for left in (everything(mdp), best_of(mdp, mdp.n_policies // 3)):
+        theirs = episodes(mdp, chooser_of(left, "plain"), 300)()
+        for chooser in (left.chooser("plain"), left.chooser("auto")):
+            expected = episodes(mdp, chooser, 300)()
+            for table, other in zip(theirs, expected, strict=True):
+                np.testing.assert_array_equal(table, other)
+
+
+@pytest.mark.parametrize("bonus", [0.02, 0.3, None])
+@pytest.mark.parametrize("sizes", [(5, 3, 5), (10, 3, 10)])
+def test_numpy_ucbvi_plays_as_ours_on_the_same_draws(sizes, bonus):
+    """None is the real bonus, under which everything is worth H for long."""
+    mdp, n, learner = mdps.random_dense(*sizes, seed=1), 500, UCBVI(0.1)
+    of_one_visit = learner.bonus(mdp, 10**5) if bonus is None else bonus
+    run = OptimisticRun(learner, mdp, n, np.array([n]))
+    run.prepare(generator(SEED, 0), ucbvi, of_one_visit)
+    while not run.advance(n):
+        pass
+    theirs = in_numpy(mdp, n, of_one_visit).prepare(0)()
+    np.testing.assert_array_equal(theirs, run.visits)
+
+
 def test_numpy_geometric_hedge_plays_as_ours_on_the_same_draws():
     for K, d in ((100, 5), (7, 2), (4, 4)):
         problem = linear_arms(K, d)
@@ -110,7 +142,7 @@ def test_exp3p_agrees_in_distribution(rival):
     # From other seeds than ours: the same ones would be the same draws for a while.
     seeds = [1] if rival == "C in lanes" else range(REPLICATIONS)
     theirs = np.vstack([case.prepare(seed)() for seed in seeds])
-    assert_same_means(lockstep(SPREAD, horizon).prepare(0)(), theirs)
+    assert_same_means(lockstep(SPREAD, horizon).prepare(0)().final_plays, theirs)
 
 
 def lanes_after(means, horizon, rounds, seed):

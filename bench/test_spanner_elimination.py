@@ -1,14 +1,15 @@
 """Spanners: a whole phase against cvxpy, a finite set against another library's."""
 
 import pytest
-from linear import finite_spanner, third_phase
+from linear import effort, finite_spanner, third_phase
 from rivals import another_library
 
 
 @pytest.mark.parametrize("d", [5, 10])
 @pytest.mark.parametrize("shape", ["ball", "polytope"])
 def test_phase(versus, shape, d):
-    versus(third_phase(shape, d, "kernel"), third_phase(shape, d, "cvxpy"), seeds=3, repeats=3)
+    mine, rival = (third_phase(shape, d, backend) for backend in ("kernel", "cvxpy"))
+    versus(mine, rival, seeds=3, repeats=3, counts=effort(shape, d, 3))
 
 
 @pytest.mark.parametrize("C", [2.0, 1.2])

@@ -1,20 +1,31 @@
-"""SE-MAB on ten equal arms, the most work there is: the exact skip, and round by round."""
+"""SE-MAB on equal arms, the most work there is: the exact skip, and round by round."""
 
+import numpy as np
 import plain as loops
+import pytest
 from cases import DELTA, EQUAL, ours, plain, tenth
 
 from uli_fast import SuccessiveElimination
 
 SE = SuccessiveElimination(DELTA)
+LOOPS = pytest.mark.parametrize(
+    "loop",
+    [loops.successive_elimination, loops.successive_elimination_by_sweeps],
+    ids=["rounds", "sweeps"],
+)
 
 
 def test_skip_at_1e12(versus):
     versus(ours(SE, EQUAL, 10**12, "skip"))
 
 
-def test_skip_at_1e8(versus):
-    versus(ours(SE, EQUAL, 10**8, "skip"), tenth(loops.successive_elimination, EQUAL), repeats=20)
+@LOOPS
+def test_skip_at_1e8(versus, loop):
+    versus(ours(SE, EQUAL, 10**8, "skip"), tenth(loop, EQUAL), repeats=20)
 
 
-def test_rounds(versus):
-    versus(ours(SE, EQUAL, 10**6, "rounds"), plain(loops.successive_elimination, EQUAL, 10**6))
+@pytest.mark.parametrize("K", [2, 10, 100])
+@LOOPS
+def test_rounds(versus, K, loop):
+    means = np.full(K, 0.5)
+    versus(ours(SE, means, 10**6, "rounds"), plain(loop, means, 10**6))

@@ -1,4 +1,4 @@
-"""UCB: the exact skip on two arms; ten arms round by round against Numba, C and NumPy."""
+"""UCB: the exact skip on two arms; more round by round against Numba, C and NumPy."""
 
 import plain as loops
 import pytest
@@ -6,6 +6,7 @@ from cases import (
     DELTA,
     EQUAL,
     GAP,
+    MANY,
     SPREAD,
     TIE,
     in_c,
@@ -13,12 +14,12 @@ from cases import (
     per_round,
     plain,
     side_by_side,
-    simulated_rounds,
+    simulated,
     tenth,
 )
 from rivals import another_library
 
-from uli_fast import UCB
+from uli_fast import UCB, BernoulliBandit
 
 MEANS = pytest.mark.parametrize("means", [SPREAD, EQUAL], ids=["spread", "equal"])
 
@@ -31,7 +32,7 @@ def test_skip_on_a_tie(versus):
     versus(ours(UCB(DELTA), TIE, 10**8, "skip"), tenth(loops.ucb, TIE), repeats=3)
 
 
-@MEANS
+@pytest.mark.parametrize("means", [SPREAD, EQUAL, GAP, MANY], ids=["spread", "equal", "2", "100"])
 def test_rounds(versus, means):
     versus(ours(UCB(DELTA), means, 10**6, "rounds"), plain(loops.ucb, means, 10**6))
 
@@ -53,7 +54,7 @@ def test_rounds_against_c(versus, means):
 )
 def test_replications_against_numpy(versus, T):
     M, few = 1000, 2000  # so many rounds stand for all in NumPy: their cost does not change
-    mine = per_round(simulated_rounds(UCB(DELTA), SPREAD, T, M), M * T)
+    mine = per_round(simulated(UCB(DELTA), BernoulliBandit(SPREAD), T, M, "rounds"), M * T)
     rival = per_round(side_by_side(loops.ucb_side_by_side, SPREAD, few, M), M * few)
     versus(mine, rival, seeds=2, repeats=3)
 

@@ -1,7 +1,9 @@
 """UCB-VI: whole runs against NumPy and another library, per episode."""
 
+from dataclasses import replace
+
 import pytest
-from mdps import in_numpy, simulated
+from mdps import in_numpy, simulated, stationary
 from rivals import another_library
 
 from uli_fast import UCBVI, mdps
@@ -19,6 +21,8 @@ def test_episodes(versus, sizes):
 @pytest.mark.long
 @SIZES
 def test_episodes_against_rlberry(versus, sizes):
-    mdp = mdps.random_dense(*sizes, seed=1)
+    """On the same MDP; another one for each seed."""
     rival = another_library("rlberry", "ucbvi", *map(str, sizes))
-    versus(simulated(UCBVI(0.1), mdp, 10**5), rival, repeats=1)
+    by_seed = [simulated(UCBVI(0.1), stationary(*sizes, seed), 10**5) for seed in range(5)]
+    mine = replace(by_seed[0], prepare=lambda seed: by_seed[seed].prepare(seed))
+    versus(mine, rival, seeds=len(by_seed), repeats=1)

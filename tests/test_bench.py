@@ -17,15 +17,27 @@ GOALS = tomllib.loads((BENCH / "goals.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
-def results():
+def check():
     sys.path.insert(0, str(BENCH))
     try:
-        import results
+        import check
 
-        yield results
+        yield check
     finally:
         sys.path.remove(str(BENCH))
-        del sys.modules["results"]
+        del sys.modules["check"]
+
+
+@pytest.fixture(scope="module")
+def results(check):
+    yield sys.modules["results"]
+    del sys.modules["results"]
+
+
+def a_run(results, ratio, seeds=5, about="", **more):
+    """Return a run of one benchmark, "a"."""
+    figure = results.Measured(1.0, 1.0, ratio, ratio, False, seeds, about, **more)
+    return results.Results({}, "2026-01-02", {"a": figure})
 
 
 def test_every_goal_names_a_benchmark_and_every_benchmark_has_its_words():
@@ -55,28 +67,93 @@ def test_goals_are_complete():
 
 
 def test_a_verdict_is_what_was_measured(results):
-    figure = results.Measured(ours=1.0, slowest=1.0, rival=5.0, ratio=5.0, yardstick=False)
+    figure = a_run(results, 5.0).figures["a"]
     assert results.verdict({"at_most": 1.0}, figure) == "met"
     assert results.verdict({"at_most": 0.99}, figure) == "missed"
     assert results.verdict({"at_least": 5.0}, figure) == "met"
     assert results.verdict({"at_least": 5.01}, figure) == "missed"
     assert results.verdict({"at_least": 5.0}, None) == "not measured"
     assert results.verdict({}, figure) == ""
+    counts = {"calls": (7, 7), "swaps": (8, 7.5)}
+    assert [said for *_, said in results.counted(figure._replace(counts=counts))] == [
+        "met",
+        "missed",
+    ]
 
 
 def test_what_has_become_slower_is_found(results):
-    def run(ratio):
-        figure = results.Measured(1.0, 1.0, ratio, ratio, False)
-        return results.Results({}, "", {"a": figure})
+    before = [a_run(results, x) for x in (9.0, 10.0, 30.0)]
+    assert results.slower(a_run(results, 10.0 / 1.29), before) == {}
+    assert results.slower(a_run(results, 10.0 / 1.31), before) == {"a": (10.0 / 1.31, 10.0)}
+    assert results.slower(a_run(results, 6.0), before[:1]) == {"a": (6.0, 9.0)}
 
-    before = [run(x) for x in (9.0, 10.0, 30.0)]
-    assert results.slower(run(7.1), before) == {}
-    assert results.slower(run(10.0 / 1.5), before) == {"a": (10.0 / 1.5, 10.0)}
-    assert results.slower(run(1.0), before[:2]) == {}  # too little is known
+
+def test_only_like_is_held_against_like(results):
+    """Other seeds have another median, and other work another ratio."""
+    before = [a_run(results, 10.0)]
+    assert results.slower(a_run(results, 1.0, seeds=3), before) == {}
+    assert results.slower(a_run(results, 1.0, about="other work"), before) == {}
+
+
+def test_half_as_much_again_of_any_benchmark_is_noticed(results, check):
+    """The newest run that is kept, taken for a new one, and one time after the other x 1.5."""
+    runs = results.history()
+    newest = runs[-1]
+    short = {
+        key
+        for key, goal in GOALS.items()
+        if key in newest.figures and results.verdict(goal, newest.figures[key]) == "missed"
+    }
+    _, wrong = check.held(newest, runs)
+    assert short == {key for key in wrong if key in newest.figures}
+    for key, figure in newest.figures.items():
+        slow = figure._replace(ours=1.5 * figure.ours, ratio=figure.ratio / 1.5)
+        _, wrong = check.held(newest._replace(figures={**newest.figures, key: slow}), runs)
+        assert set(wrong) >= {key}
+
+
+def test_a_count_beyond_what_is_allowed_is_wrong(results, check, monkeypatch):
+    monkeypatch.setattr(check, "goals", lambda: {"a": {"work": "w"}})
+    assert check.held(a_run(results, 1.0, counts={"swaps": (7, 7)}), [])[1] == {}
+    assert check.held(a_run(results, 1.0, counts={"swaps": (8, 7)}), [])[1] == {"a": "missed"}
+
+
+def test_what_is_not_measured_has_the_verdict_of_the_last_run_that_did(results, check, monkeypatch):
+    goal = {"work": "w", "rival": "r", "at_least": 5.0}
+    monkeypatch.setattr(check, "goals", lambda: {"a": goal})
+    nothing = results.Results({}, "2026-01-03", {})
+    met, missed, other = (
+        a_run(results, ratio, about=about)
+        for ratio, about in ((5.0, "w / r"), (4.9, "w / r"), (5.0, "w / another"))
+    )
+    lines, wrong = check.held(nothing, [missed, met, other])
+    assert lines[0].startswith("met, in the run of 2026-01-02 ") and wrong == {}
+    assert check.held(nothing, [met, missed])[1] == {"a": "missed"}
+    assert check.held(nothing, [other])[1] == {"a": "not measured"}
+
+
+def test_benchmarks_want_one_thread(results, monkeypatch):
+    for name in results.ONE_THREAD:
+        monkeypatch.setenv(name, "1")
+    results.refuse_threads()
+    monkeypatch.delenv(results.ONE_THREAD[0])
+    with pytest.raises(RuntimeError, match=results.ONE_THREAD[0]):
+        results.refuse_threads()
+
+
+def test_growth_is_fitted_through_three_points_and_its_sizes_are_not_rounded(check):
+    from report import Curve, size
+
+    four = Curve("", "", "", [1.0, 10.0, 100.0, 1000.0], [5.0, 1.0, 10.0, 1000.0])
+    six = Curve("", "", "", [10.0**e for e in range(6)], [9.0, 9.0, 9.0, 1.0, 10.0, 100.0])
+    assert four.power() == pytest.approx(1.5) and six.power() == pytest.approx(1.0)
+    assert [size(x) for x in (2.0, 512.0, 65_536.0, 1e12)] == ["2", "512", "65,536", "1e12"]
 
 
 def test_the_history_can_be_read_and_names_no_place(results):
+    least = {"cpu", "python_version", "numpy", "numba", "uli_fast"}
+    more = {"scipy", "cvxpy", "highspy", "clarabel", "gcc"}
     for path in results.HISTORY.glob("*.json"):
         kept = results.read(path)
         assert kept.figures
-        assert set(kept.machine) == {"cpu", "python_version", "numpy", "numba", "uli_fast"}
+        assert least <= set(kept.machine) <= least | more

@@ -355,6 +355,8 @@ class Runs:
             if values["guarantee"] is not None:
                 values["guarantee"] = Guarantee.from_dict(values["guarantee"])
             return cls(**values)
+        except RecursionError:
+            raise RunsFileError(f"{source} is damaged: its manifest is nested too deeply") from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
             raise RunsFileError(f"{source} does not hold complete results: {problem}") from problem
 

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import uli_fast as uli
+from tests.experiments.watching import parts_in
 from uli_fast import experiments
 from uli_fast.cli import main
 from uli_fast.errors import (
@@ -204,14 +205,17 @@ type = "UCB"
 """
 
 
-def test_ctrl_c_says_what_is_kept(tmp_path):
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_says_what_is_kept(jobs, tmp_path):
     (tmp_path / "s.toml").write_text(LONG)
     code = "from uli_fast.cli import main; main()"
     command = [sys.executable, "-c", code, "run", str(tmp_path / "s.toml")]
     child = subprocess.Popen(
-        [*command, "--keep-every", "0.01"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*command, "--keep-every", "0.01", "--jobs", str(jobs)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
-    while child.poll() is None and not list(tmp_path.rglob("part-*")):
+    while child.poll() is None and not parts_in(tmp_path):
         time.sleep(0.01)
     child.send_signal(signal.SIGINT)
     out, error = (text.decode() for text in child.communicate())
@@ -246,6 +250,27 @@ def test_missing_guarantees_are_said_once_for_each_cell(tmp_path):
     assert "as rivals: UCB" in call("--check").output
     (tmp_path / "s.toml").write_text(STUDY.replace(", 0.05, 0.01", ""))
     assert call("--check").output.strip().endswith("is fine: 1 cell")
+
+
+def test_names_reach_the_terminal_as_plain_text(tmp_path):
+    learners = '[learners."\\u001b[31mred"]\ntype = "SuccessiveElimination"\n'
+    learners += '[learners."\\u001b[2Jrival\\u202e"]\ntype = "UCB"\n'
+    text = STUDY.partition("[learners")[0].replace("Bernoulli", "Gaussian") + learners
+    text = text.replace("problems.two", 'problems."\\u009b1m\\r\\ntwo"')
+    with pytest.warns(GuaranteeWarning) as told:
+        experiments.run(study(text), tmp_path / "r")
+    said = [str(warning.message) for warning in told]
+    (tmp_path / "s.toml").write_text(text)
+    call = lambda *words: CliRunner().invoke(  # noqa: E731
+        main, ["run", str(tmp_path / "s.toml"), *words], color=True
+    )
+    wrong = text.replace("SuccessiveElimination", "Succesive")
+    said += [call("--check").output, call().output]
+    (tmp_path / "s.toml").write_text(wrong)
+    said += [call().output]
+    assert "31mred" in said[0] and "2Jrival" in said[1] and "two" in said[2] and "red" in said[3]
+    for text in said:
+        assert not {"\x1b", "\x9b", "\r", "\u202e"} & set(text)
 
 
 def test_tables_carry_the_names_of_the_file(invoke):

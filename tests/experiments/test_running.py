@@ -1,9 +1,11 @@
 """Studies: resumed, grown, spread and killed, they give the same bytes."""
 
+import errno
 import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 import uli_fast as uli
+from tests.experiments.watching import parts_in
+from tests.unprivileged import open_folder, said_by
 from uli_fast import experiments
 from uli_fast.cli import main
 from uli_fast.errors import ArgumentError, ResultsError, RunsFileError
@@ -160,10 +164,17 @@ def test_other_versions_are_not_mixed(tmp_path, monkeypatch):
         experiments.run(study(), tmp_path / "r", resume=True)
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "gone", "manifest", "cells"])
+DEEP = "[" * 200_000
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["cut", "flip", "gone", "manifest", "cells", "about", "about gone", "about folder", "deep"],
+)
 def test_damaged_results_are_typed_errors(damage, tmp_path):
     experiments.run(study(), tmp_path / "r", replications=2)
     arrays = sorted((tmp_path / "r").rglob("last_play.npy"))
+    about = next((tmp_path / "r").rglob("about.json"))
     if damage == "cut":
         arrays[0].write_bytes(arrays[0].read_bytes()[:-9])
     elif damage == "flip":
@@ -174,12 +185,77 @@ def test_damaged_results_are_typed_errors(damage, tmp_path):
         arrays[0].unlink()
     elif damage == "manifest":
         (tmp_path / "r/manifest.json").write_text("{")
+    elif damage.startswith("about"):
+        about.unlink()
+        if damage == "about":
+            about.write_text(DEEP)
+        elif damage == "about folder":
+            about.mkdir()
+    elif damage == "deep":
+        (arrays[0].parent / "manifest.json").write_text(DEEP)
     else:
         manifest = json.loads((tmp_path / "r/manifest.json").read_text())
         manifest["cells"][0]["id"] = "../../etc"
         (tmp_path / "r/manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(RunsFileError):
         experiments.Results.load(tmp_path / "r")
+
+
+def test_what_a_cell_is_about_can_be_written_again(tmp_path):
+    whole = experiments.run(study(), tmp_path / "r", replications=2).digest()
+    next((tmp_path / "r").rglob("about.json")).unlink()
+    assert experiments.run(study(), tmp_path / "r", resume=True, replications=2).digest() == whole
+
+
+@pytest.mark.parametrize("about", ["[]", '{"identity": 5}', '{"identity": "x", "versions": []}'])
+def test_a_cell_that_is_about_something_strange_is_not_gone_on_with(about, tmp_path):
+    experiments.run(study(), tmp_path / "r", replications=1)
+    next((tmp_path / "r").rglob("about.json")).write_text(about)
+    with pytest.raises(ResultsError, match="holds other results"):
+        experiments.run(study(), tmp_path / "r", resume=True)
+
+
+def test_names_that_are_too_long_for_the_disk_are_typed_errors(tmp_path):
+    long = "a" * 300
+    with pytest.raises(ResultsError, match="too long"):
+        experiments.run(study(), tmp_path / long)
+    with pytest.raises(ResultsError, match="too long"):
+        uli.simulate(
+            uli.UCB(), uli.BernoulliBandit([0.9, 0.1]), 50, seed=1, checkpoint=tmp_path / long
+        )
+    experiments.run(study(), tmp_path / "r", replications=1)
+    manifest = json.loads((tmp_path / "r/manifest.json").read_text())
+    manifest["cells"][0]["id"] = long
+    (tmp_path / "r/manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ResultsError, match="too long"):
+        experiments.Results.load(tmp_path / "r")
+
+
+CLOSED = """
+from pathlib import Path
+import uli_fast as uli
+from uli_fast import experiments
+folder, file = Path(sys.argv[1]), experiments.StudyFile.parse(sys.argv[2])
+experiments.run(file, folder / "r", replications=1)
+(folder / "r/cells").chmod(0)
+(folder / "closed").mkdir(0)
+folder.chmod(0o555)
+problem = uli.BernoulliBandit([0.9, 0.1])
+drop()
+say(lambda: experiments.run(file, folder / "closed/r"))
+say(lambda: uli.simulate(uli.UCB(), problem, 50, seed=1, checkpoint=folder / "closed/c"))
+say(lambda: experiments.Results.load(folder / "closed/r"))
+say(lambda: experiments.Results.load(folder / "r"))
+say(lambda: experiments.run(file, folder / "new"))
+"""
+
+
+def test_folders_that_are_closed_are_typed_errors():
+    with open_folder() as folder:
+        said = said_by(CLOSED, folder, STUDY)
+        assert len(said) == 5
+        for line in said:
+            assert line.startswith(f"ResultsError {folder}") and "Permission denied" in line
 
 
 def test_a_folder_without_results_says_so(tmp_path):
@@ -212,6 +288,26 @@ def test_a_full_disk_is_a_typed_error_and_leaves_results_intact(tmp_path):
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 300
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("full", [1, 9, 20])
+def test_a_disk_that_is_full_at_a_part_keeps_the_others(full, jobs, whole, tmp_path, monkeypatch):
+    write, written = uli.Runs._write, []
+
+    def refuse(self, folder, part_of):
+        write(self, folder, part_of)
+        written.append(folder)
+        if len(written) == full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(uli.Runs, "_write", refuse)
+        with pytest.raises(ResultsError, match=r"part-.*No space left on device; .* intact"):
+            experiments.run(study(), tmp_path / "r", keep_every=1e-6, jobs=jobs)
+    assert parts_in(tmp_path / "r") == full - 1
+    assert not list((tmp_path / "r").rglob(".part-*"))
+    assert experiments.run(study(), tmp_path / "r", resume=True).digest() == whole.digest()
+
+
 def test_a_read_only_folder_is_a_typed_error(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ResultsError, match=r"Not a directory|File exists"):
@@ -235,11 +331,6 @@ type = "UCB"
 [learners.SE]
 type = "SuccessiveElimination"
 """
-
-
-def parts_in(folder):
-    """How many parts there are; os.walk forgives a folder that is renamed while it looks."""
-    return sum(name.startswith("part-") for _, names, _ in os.walk(folder) for name in names)
 
 
 def killed_again_and_again(folder, kills, seed):
@@ -283,6 +374,37 @@ def test_a_hundred_kills_change_no_byte(tmp_path):
         folder = tmp_path / str(seed)
         folder.mkdir()
         check_kills(folder, 20, seed + 2)
+
+
+def processes():
+    """The parent of every process that runs; zombies, whom nobody has asked for, do not."""
+    command = ["ps", "-A", "-o", "pid=,ppid=,stat="]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    lines = (line.split() for line in shown.splitlines())
+    return {int(pid): int(parent) for pid, parent, state in lines if not state.startswith("Z")}
+
+
+@pytest.mark.skipif(shutil.which("ps") is None, reason="looks at processes")
+def test_processes_end_with_a_parent_that_is_killed(tmp_path):
+    # Results of more than a pipe holds: without a reader, processes would wait to write them.
+    (tmp_path / "study.toml").write_text(LONG.replace("replications = 60", "replications = 9999"))
+    command = [sys.executable, "-c", "from uli_fast.cli import main; main()", "run"]
+    command += [str(tmp_path / "study.toml"), "--out", str(tmp_path / "r")]
+    command += ["--keep-every", "0.02", "--jobs", "2", "--backend", "loky"]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while child.poll() is None and parts_in(tmp_path) < 8:
+        time.sleep(0.01)
+    workers = {pid for pid, parent in processes().items() if parent == child.pid}
+    child.kill()
+    child.wait()
+    assert len(workers) >= 2
+    until = time.monotonic() + 15.0
+    while workers & processes().keys() and time.monotonic() < until:
+        time.sleep(0.1)
+    left = workers & processes().keys()
+    for worker in left:
+        os.kill(worker, signal.SIGKILL)
+    assert not left
 
 
 # The command.

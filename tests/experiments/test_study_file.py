@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
+from uli_fast import experiments
 from uli_fast.errors import ConfigError
 from uli_fast.experiments import StudyFile
 from uli_fast.experiments.build import learner_of, problem_of
@@ -58,6 +59,7 @@ def test_a_cell_s_id_depends_on_everything_but_the_number_of_replications():
         ("horizon = 1_000", "horizon = 'long'", "horizon"),
         ("horizon = 1_000", "horizon = 10_000_000_000_000_000_000", "horizon"),
         ("replications = 3", "replications = 0", "replications"),
+        ("replications = 3", f"replications = {10**30}", "replications"),
         ("seed = 7", "seed = -1", "seed"),
         ("seed = 7", "engine = 'warp'", "engine"),
         ("seed = 7", "rounds = [2000]", "rounds"),
@@ -95,6 +97,11 @@ def test_errors_point_at_the_key(old, new, key):
     assert refused.value.argument == key
 
 
+def test_brackets_without_end_are_refused():
+    with pytest.raises(ConfigError, match="file: is nested too deeply"):
+        StudyFile.parse(f"horizon = {'[' * 5000}{']' * 5000}")
+
+
 def test_a_typing_error_gets_a_hint():
     with pytest.raises(ConfigError, match="did you mean 'delta'"):
         StudyFile.parse(GOOD.replace('type = "UCB"', 'type = "UCB"\ndetla = 0.1'))
@@ -126,6 +133,34 @@ def test_a_byte_order_mark_is_accepted(tmp_path):
 def test_folders_of_cells_have_harmless_names(name):
     for cell in StudyFile.parse(GOOD.replace("isis2]", f'"{name}"]')).cells:
         assert cell.id[0].isalnum() and "/" not in cell.id and len(cell.id) < 80
+
+
+ALIKE = [
+    ({"a": "\u00e9"}, {"a": "\u00e8"}),
+    ({"a": "x: y"}, {"a": "x/ y"}),
+    ({"a": "x" * 80 + "1"}, {"a": "x" * 80 + "2"}),
+    ({"a": "b--c"}, {"a--b": "c"}),
+]
+
+
+@pytest.mark.parametrize("pairs", ALIKE)
+def test_cells_that_differ_in_their_names_alone_are_kept_apart(pairs, tmp_path):
+    text = "horizon = 500\nreplications = 3\n"
+    for problem in {problem for pair in pairs for problem in pair}:
+        text += f'[problems."{problem}"]\ntype = "BernoulliBandit"\nmeans = [0.9, 0.1]\n'
+    for pair in pairs:
+        for problem, learner in pair.items():
+            text += f'[learners."{learner}"]\ntype = "UCB"\non = ["{problem}"]\n'
+    study = StudyFile.parse(text)
+    first, second = (cell.id for cell in study.cells)
+    assert first != second and first[:-12] == second[:-12]  # their words are the same
+    experiments.run(study, tmp_path / "r", replications=1)
+    said = []
+    results = experiments.run(study, tmp_path / "r", resume=True, say=said.append)
+    assert results.complete and not said
+    found = {(p, name) for p, c in results.comparisons.items() for name in c.runs}
+    assert found == {item for pair in pairs for item in pair.items()}
+    assert len(list((tmp_path / "r/cells").iterdir())) == 2
 
 
 def test_cells_without_a_guarantee_are_known():

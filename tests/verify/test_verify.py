@@ -1,5 +1,6 @@
 """The executable paper: its rows hold, and a wrong constant turns the row that is named."""
 
+import errno
 import itertools
 import math
 from dataclasses import replace
@@ -10,8 +11,10 @@ from click.testing import CliRunner
 
 import uli_fast as uli
 from tests.theory.exact import pe_failure, se_failure
+from tests.unprivileged import open_folder, said_by
 from uli_fast import _schedule, designs, guarantees, metrics
 from uli_fast.cli import main
+from uli_fast.errors import ResultsError
 from uli_fast.learners import (
     exp3p,
     geometric_hedge,
@@ -366,6 +369,39 @@ def test_a_page_keeps_what_is_around_the_markers(tmp_path):
     assert "stale" not in text and "| fails |" in text and "\\|a\\| <= 1" in text
     write_page(page, each, rows, quick=True)
     assert page.read_text() == text
+
+
+def test_a_disk_that_refuses_a_page_is_a_typed_error(tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    page.write_text(before := f"{BEGIN}\n{END}\n")
+
+    def full(file):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("uli_fast._files.flush", full)
+    with pytest.raises(ResultsError, match="No space left on device"):
+        write_page(page, [fake()], [fake().row()], quick=True)
+    assert page.read_text() == before and list(tmp_path.iterdir()) == [page]
+
+
+CLOSED = """
+import uli_fast.verify
+from uli_fast.cli import main
+uli_fast.verify.verify = lambda *args: print("rows were run")
+for page in sys.argv[1:]:
+    say(lambda: main(["verify", "--write", page], standalone_mode=False))
+    drop()  # once everything is imported: not every user may read the library
+"""
+
+
+def test_a_folder_that_is_closed_is_noticed_before_rows_are_run():
+    with open_folder() as folder:
+        page = folder / "page.md"
+        page.write_text(f"{BEGIN}\n{END}\n")
+        folder.chmod(0o555)
+        none, closed = said_by(CLOSED, folder / "none.md", page)
+        assert "No such file" in none
+        assert closed.startswith("ClickException") and "Permission denied" in closed
 
 
 def test_a_check_that_breaks_has_failed():

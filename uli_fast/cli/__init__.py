@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from uli_fast import __version__
+from uli_fast._names import clean
 from uli_fast.cli.datasets import datasets
 from uli_fast.cli.demo import demo
 from uli_fast.cli.doctor import doctor
@@ -25,7 +26,8 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except UliError as problem:
-            raise click.ClickException(str(problem)) from problem
+            # Errors quote names out of files, which may hold escape sequences.
+            raise click.ClickException(clean(str(problem))) from problem
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from uli_fast._names import clean, label
 from uli_fast.cli._paths import FilePath
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ def _checked(file: Path, study: StudyFile) -> Iterator[str]:
     n = len(study.cells)
     yield f"{file} is fine: {n} {'cell' if n == 1 else 'cells'}"
     for cell in study.cells:
-        if cell.no_guarantee is not None:
-            yield f"{cell.learner} on {cell.problem}: no guarantee: {cell.no_guarantee}"
-    rivals = dict.fromkeys(cell.learner for cell in study.cells if cell.baseline)
+        if cell.warning is not None:
+            yield cell.warning
+    rivals = dict.fromkeys(label(cell.learner) for cell in study.cells if cell.baseline)
     if rivals:
         yield f"without F of their own, as rivals: {', '.join(rivals)}"
 
@@ -95,7 +96,7 @@ def _warnings_as_text() -> Iterator[None]:
 
         def show(message: Any, category: type[Warning], *where: Any) -> None:
             if issubclass(category, GuaranteeWarning):
-                click.echo(str(message), err=True)
+                click.echo(clean(str(message)), err=True)
             else:
                 others(message, category, *where)
 

@@ -31,12 +31,12 @@ def verify(quick: bool, only: str | None, write: Path | None) -> None:
 
     from uli_fast.verify import checks
     from uli_fast.verify import verify as run
-    from uli_fast.verify.page import read_page, write_page
+    from uli_fast.verify.page import try_page, write_page
 
     if write is not None and only is not None:
         raise click.UsageError("--write needs all rows: leave out --only")
     if write is not None:
-        read_page(write)  # before the wait, not after it
+        try_page(write)  # before the wait, not after it
     chosen, console = checks(only), Console()
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("", total=len(chosen))

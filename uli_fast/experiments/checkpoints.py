@@ -9,6 +9,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from uli_fast import _check
+from uli_fast._files import refused
 from uli_fast._progress import follow
 from uli_fast.errors import ArgumentError
 from uli_fast.experiments.fingerprint import fingerprint
@@ -48,7 +49,9 @@ def simulate_kept(
         "engine": engine,
         "rounds": listed,
     }
-    if not (target / "about.json").exists():
+    with refused(target):
+        begun_before = (target / "about.json").exists()
+    if not begun_before:
         refuse_strangers(target, r"\.lock|\.about\.json-.*|\.?part-.*")
     with locked(target), follow(progress, 1) as bar:
         store = Store.writing(target, identity)

@@ -56,10 +56,12 @@ class Results:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Results:
-        """Read a folder; anything missing, altered or of another kind is a RunsFileError."""
+        """Read a folder; anything missing, altered or of another kind is a RunsFileError.
+
+        What the disk refuses is a ResultsError.
+        """
         source = _check.path("folder", folder)
-        with refused(source):
-            manifest = read_manifest(source)
+        manifest = read_manifest(source)
         M = manifest["replications"]
         found: dict[str, dict[str, Runs]] = {}
         missing: dict[str, dict[str, int]] = {}
@@ -146,10 +148,16 @@ def kept_in(folder: Path) -> tuple[int, int]:
     return M * len(cells) - left, M * len(cells)
 
 
+def has_manifest(folder: Path) -> bool:
+    """Return whether a folder holds a study."""
+    with refused(folder):
+        return (folder / "manifest.json").exists()
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Return what a study's manifest says; any other file is a RunsFileError."""
     path = folder / "manifest.json"
-    if not path.exists():
+    if not has_manifest(folder):
         raise RunsFileError(f"{folder} does not hold the results of a study (no manifest.json)")
     manifest = read_json(path)
     try:

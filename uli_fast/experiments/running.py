@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from uli_fast._files import refused
 from uli_fast._progress import follow
 from uli_fast.errors import GuaranteeWarning, ResultsError
 from uli_fast.experiments.build import learner_of, problem_of
-from uli_fast.experiments.results import Results, read_manifest, write_manifest
+from uli_fast.experiments.results import Results, has_manifest, read_manifest, write_manifest
 from uli_fast.experiments.store import Store, locked, refuse_strangers
 from uli_fast.experiments.study_file import Cell, StudyFile
 from uli_fast.runs import Runs
@@ -27,8 +28,8 @@ from uli_fast.runs import Runs
 LARGEST_PART = 4096
 # What may be in a folder of results beside its manifest.
 OWN = r"\.lock|cells|\.manifest\.json-.*|report\.html|runs\.parquet"
-# Seconds that a process waits for work before it ends; joblib's own would be 300.
-IDLE_SECONDS = 20
+# Seconds between two looks of a worker process at whether its parent is there.
+LOOK_SECONDS = 1.0
 
 
 class Part(NamedTuple):
@@ -64,10 +65,29 @@ def play(part: Part) -> tuple[Part, Runs, float]:
     return part, runs, time.perf_counter() - begun
 
 
+def play_for(parent: int, part: Part) -> tuple[Part, Runs, float]:
+    """Run a part in a process of its own, which ends when its parent does."""
+    _end_with(parent)
+    return play(part)
+
+
+@functools.cache  # once in a process
+def _end_with(parent: int) -> None:
+    """Watch the parent: if it is killed, nobody reads the results, and writing them never ends."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Say nothing of missing guarantees: that was said once, for the cell.
+    """Say nothing of missing guarantees, said once for the cell, nor of parts given up.
 
+    Those are what joblib warns of when a run ends early; the error says why it did.
     Filters belong to the whole process. So it is the main thread that sets them: of a worker
     process here, of the caller for threads, who need not.
     """
@@ -76,6 +96,7 @@ def _quiet() -> Iterator[None]:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GuaranteeWarning)
+        warnings.filterwarnings("ignore", ".*You could benefit from adjusting the input task")
         yield
 
 
@@ -121,14 +142,13 @@ def run(
     keep_every = _check.positive("keep_every", keep_every)
     backend = _check.backend("backend", backend)
     target = _check.path("folder", folder)
-    if not (target / "manifest.json").exists():
+    if not has_manifest(target):
         refuse_strangers(target, OWN)
     with locked(target):
         before = _before(target, file, resume, say)
         for cell in file.cells:
-            if cell.no_guarantee is not None:
-                said = f"{cell.learner} on {cell.problem}: no guarantee: {cell.no_guarantee}"
-                warnings.warn(said, GuaranteeWarning, stacklevel=2)
+            if cell.warning is not None:
+                warnings.warn(cell.warning, GuaranteeWarning, stacklevel=2)
         stores = {
             cell.id: Store.writing(target / "cells" / cell.id, cell.spec) for cell in file.cells
         }
@@ -143,10 +163,9 @@ def run(
 
 def _before(target: Path, file: StudyFile, resume: bool, say: Callable[[str], None]) -> int:
     """Return how many replications were asked for before, 0 if this is the first time."""
-    if not (target / "manifest.json").exists():
+    if not has_manifest(target):
         return 0
-    with refused(target):
-        manifest = read_manifest(target)
+    manifest = read_manifest(target)
     if not resume:
         raise ResultsError(
             f"{target} holds results already; go on with --resume (resume=True), "
@@ -201,11 +220,12 @@ class _Work:
             return
         done = 0
         for parts in (self._pilots(), self._pilots(slower_than=0.3), self._rest()):
-            for part, runs, seconds in self._played(list(parts)):
-                self.stores[part.cell.id].add(part.first, runs)
-                self.seconds[part.cell.id] = seconds / part.size
-                done += part.size
-                report(done / whole)
+            with closing(self._played(list(parts))) as played:  # at once, also after Ctrl-C
+                for part, runs, seconds in played:
+                    self.stores[part.cell.id].add(part.first, runs)
+                    self.seconds[part.cell.id] = seconds / part.size
+                    done += part.size
+                    report(done / whole)
 
     def _missing(self, cell: Cell) -> list[tuple[int, int]]:
         return self.stores[cell.id].missing(self.size[0])
@@ -230,18 +250,17 @@ class _Work:
                 for at in range(first, first + n, fair):
                     yield Part(cell, at, min(fair, first + n - at), M)
 
-    def _played(self, parts: list[Part]) -> Iterator[tuple[Part, Runs, float]]:
+    def _played(self, parts: list[Part]) -> Generator[tuple[Part, Runs, float]]:
         from joblib import Parallel, delayed, parallel_config
 
         options: dict[str, Any] = {"n_jobs": self.size[1], "return_as": "generator_unordered"}
-        tasks = (delayed(play)(part) for part in parts)
         if self.backend is None:
-            yield from Parallel(prefer="threads", **options)(tasks)
+            yield from Parallel(prefer="threads", **options)(delayed(play)(x) for x in parts)
             return
-        # Processes whose parent was killed end when they have waited for so long.
-        idle = {"idle_worker_timeout": IDLE_SECONDS} if self.backend == "loky" else {}
-        with parallel_config(self.backend, **idle):
-            yield from Parallel(**options)(tasks)
+        # Processes of this machine can see whether their parent is there.
+        work = functools.partial(play_for, os.getpid()) if self.backend == "loky" else play
+        with parallel_config(self.backend):
+            yield from Parallel(**options)(delayed(work)(x) for x in parts)
 
 
 def counted(n: int, what: str) -> str:

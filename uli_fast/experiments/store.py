@@ -57,7 +57,9 @@ class Store:
     def parts(self) -> list[tuple[int, int, Path]]:
         """Return first replication, number and folder of every part, in order."""
         found = []
-        for path in self.folder.iterdir() if self.folder.is_dir() else ():
+        with refused(self.folder):
+            paths = list(self.folder.iterdir()) if self.folder.is_dir() else []
+        for path in paths:
             name = PART.fullmatch(path.name)
             if name:
                 found.append((int(name[1]), int(name[2]), path))
@@ -107,10 +109,11 @@ class Store:
         return joined.first(joined.replications - max(0, first + count - replications))
 
     def _part(self, first: int, count: int, path: Path) -> Runs:
+        expected = self._part_of(first)
         try:
             runs = Runs.load(path)
             part_of = read_json(path / "manifest.json").get("part_of")
-            if part_of != self._part_of(first) or runs.replications != count:
+            if part_of != expected or runs.replications != count:
                 raise RunsFileError(f"{path} is a part of something else")
             return runs
         except RunsFileError as problem:
@@ -123,8 +126,12 @@ def read_json(path: Path) -> Any:
     """Read a small JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError) as problem:
+    except RecursionError:
+        raise RunsFileError(f"{path} is damaged: it is nested too deeply") from None
+    except ValueError as problem:
         raise RunsFileError(f"{path} is damaged: {problem}") from None
+    except OSError as problem:
+        raise RunsFileError(f"{path} cannot be read: {problem.strerror or problem}") from None
 
 
 def refuse_strangers(folder: Path, own: str) -> None:
@@ -170,7 +177,9 @@ def _lock(handle: int) -> None:
 def _differences(there: Any, here: Mapping[str, Any]) -> Iterator[str]:
     """Say where two descriptions differ."""
     for key in ("identity", "versions"):
-        a, b = (there.get(key) if isinstance(there, dict) else None) or {}, here[key]
+        a, b = there.get(key) if isinstance(there, dict) else None, here[key]
+        if not isinstance(a, dict):
+            a = {}
         for name in sorted({*a, *b}):
             if a.get(name) != b.get(name):
                 yield f"{name} was {str(a.get(name))[:100]}, is {str(b.get(name))[:100]}"

@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from uli_fast import _check
+from uli_fast._names import label
 from uli_fast.errors import ArgumentError, ConfigError, NoGuaranteeError
 from uli_fast.experiments.build import learner_of, problem_of, swept
 
@@ -65,10 +66,20 @@ class Cell:
 
     @property
     def id(self) -> str:
-        """A name for a folder: readable, and different if anything in the spec is."""
-        text = json.dumps(self.spec, sort_keys=True)
+        """A name for a folder: readable, and different if a name or anything in the spec is.
+
+        The words alone are not: other letters and long names are lost on the way to them.
+        """
+        text = json.dumps([self.problem, self.learner, self.spec], sort_keys=True)
         words = re.sub(r"[^A-Za-z0-9.=]+", "-", f"{self.problem}--{self.learner}").strip("-.")
         return f"{words[:60] or 'cell'}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+    @property
+    def warning(self) -> str | None:
+        """What to say of a cell without F where there might be one."""
+        if self.no_guarantee is None:
+            return None
+        return f"{label(self.learner)} on {label(self.problem)}: no guarantee: {self.no_guarantee}"
 
 
 @dataclass(frozen=True)
@@ -100,9 +111,11 @@ class StudyFile:
             tables = msgspec.convert(tomllib.loads(text.removeprefix("\ufeff")), Tables)
         except tomllib.TOMLDecodeError as problem:
             raise ConfigError("file", f"is not TOML: {problem}") from None
+        except RecursionError:
+            raise ConfigError("file", "is nested too deeply") from None
         except msgspec.ValidationError as problem:
             raise ConfigError(*_where(str(problem))) from None
-        M: int = _named("replications", _check.whole, tables.replications)
+        M: int = _named("replications", _check.replications, tables.replications)
         return cls(text, tables.title or name, M, _cells(tables))
 
 

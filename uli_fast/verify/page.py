@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from uli_fast._files import refused, write_text
 from uli_fast.errors import ArgumentError
 from uli_fast.verify import Check, Row
 
@@ -41,14 +43,20 @@ def read_page(page: Path) -> tuple[str, str, str]:
     return before, between, after
 
 
+def try_page(page: Path) -> None:
+    """Refuse a page that cannot be read, or replaced in its folder, before rows are run for it."""
+    read_page(page)
+    with refused(page), tempfile.TemporaryFile(dir=page.parent):
+        pass
+
+
 def write_page(page: Path, checks: Sequence[Check], rows: Sequence[Row], quick: bool) -> None:
     """Replace the table between the markers; nothing else changes."""
-    from uli_fast._files import write_text
-
     before, _, after = read_page(page)
     how = "`uli verify --quick`" if quick else "`uli verify`"
     said = f"Written by {how}: {len(rows)} statements."
-    write_text(page, f"{before}{BEGIN}\n{said}\n\n{table(checks, rows)}\n{END}{after}")
+    with refused(page):
+        write_text(page, f"{before}{BEGIN}\n{said}\n\n{table(checks, rows)}\n{END}{after}")
 
 
 def _cell(text: str) -> str:
