@@ -1,6 +1,7 @@
 """Choosing policies and playing episodes, ours and plain rivals.
 
-Per episode, everything included: drawing, choosing, learning. Ours and the rival go on from
+The choice alone, on what a run had learned before each of many episodes in a row; and whole
+episodes, everything included: drawing, choosing, learning. Ours and the rival go on from
 the same state. Bonuses are small, so that values are not all clipped and ties do not make
 choices cheap.
 """
@@ -21,6 +22,7 @@ from uli_fast._schedule import PhasePlan
 from uli_fast._typing import I8
 from uli_fast.kernels import policy_elimination as kernel
 from uli_fast.kernels._ledger import is_full
+from uli_fast.kernels._mdp import Path
 from uli_fast.learners._policies import grown, new_ledger, new_model, new_path
 from uli_fast.learners._policy_sets import PolicySet, mean_values
 from uli_fast.simulate import generator
@@ -53,7 +55,40 @@ def play_by_plain_enumeration(chooser, law, model, b, ledger, path, n):
     return kernel.PLAYED
 
 
+# The choices before each of some episodes, with what had been learned by then.
+
+
+@loops.lean
+def choose_by_induction(chooser, model, P, c, s1, pi):
+    for i in range(s1.shape[0]):
+        then = kernel.Model(model.N, model.N3, P[i], c[i], model.starts, model.top)
+        kernel.choose_by_induction(chooser, then, s1[i], pi)
+
+
+@loops.lean
+def choose_by_trie(chooser, model, P, c, s1, pi):
+    for i in range(s1.shape[0]):
+        then = kernel.Model(model.N, model.N3, P[i], c[i], model.starts, model.top)
+        kernel.choose_by_trie(chooser, then, s1[i], pi)
+
+
+@loops.lean
+def choose_by_plain_enumeration(chooser, model, P, c, s1, pi):
+    for i in range(s1.shape[0]):
+        best, model.top[s1[i]] = loops.best_policy(
+            chooser.policies, P[i], c[i], s1[i], chooser.V, chooser.W
+        )
+        for h in range(pi.shape[0]):
+            for s in range(pi.shape[1]):
+                pi[h, s] = chooser.policies[best, h, s]
+
+
 LOOPS = {**kernel.LOOPS, Listed: play_by_plain_enumeration}
+CHOICES = {
+    kernel.Induction: choose_by_induction,
+    kernel.Trie: choose_by_trie,
+    Listed: choose_by_plain_enumeration,
+}
 
 
 def chooser_of(left: PolicySet, method: str) -> kernel.Chooser | Listed:
@@ -64,10 +99,16 @@ def chooser_of(left: PolicySet, method: str) -> kernel.Chooser | Listed:
     return Listed(left.policies.view(np.uint8), np.zeros(S), np.zeros(S))
 
 
-def episodes(
-    mdp: uli.TabularMDP, chooser: kernel.Chooser | Listed, n: int
-) -> Callable[[], kernel.Model]:
-    """Return the play of n episodes, after 2000 others; it returns what was learned."""
+class Played(NamedTuple):
+    """A run under way, after 2000 episodes."""
+
+    play: Callable[[int], kernel.Model]  # so many episodes more
+    model: kernel.Model
+    path: Path
+
+
+def played(mdp: uli.TabularMDP, chooser: kernel.Chooser | Listed) -> Played:
+    """Begin a run with 2000 episodes in which nothing was eliminated."""
     H, S, _ = mdp.rewards.shape
     bonus = np.array([float(H), 2.0 * S * LOG_IOTA, 2.0 * H * S * LOG_IOTA])
     model, path = new_model(mdp), new_path(H, S)
@@ -79,12 +120,39 @@ def episodes(
     start = everything(mdp).chooser("auto")
     kernel.play_by_induction(start, law, model, bonus, ledger, path, 2000)
 
-    def play(n: int = n) -> kernel.Model:
+    def play(n: int) -> kernel.Model:
         if LOOPS[type(chooser)](chooser, law, model, bonus, ledger, path, n):
             raise RuntimeError("the ledger is full: the episodes were not played")
         return model
 
     play(1)
+    return Played(play, model, path)
+
+
+def episodes(
+    mdp: uli.TabularMDP, chooser: kernel.Chooser | Listed, n: int
+) -> Callable[[], kernel.Model]:
+    """Return the play of n episodes, after 2000 others; it returns what was learned."""
+    run = played(mdp, chooser)
+    return lambda: run.play(n)
+
+
+def choices(mdp: uli.TabularMDP, left: PolicySet, method: str, n: int) -> Callable[[], I8]:
+    """Return the choices before n episodes in a row; it returns the policy chosen last."""
+    run = played(mdp, chooser_of(left, "trie" if left.listed is not None else "auto"))
+    P, c, s1 = [], [], []
+    for _ in range(n):
+        P.append(run.model.P.copy())
+        c.append(run.model.c.copy())
+        run.play(1)
+        s1.append(int(run.path.state[0]))
+    chooser, pi = chooser_of(left, method), run.path.pi.copy()
+    learned = (run.model, np.array(P), np.array(c), np.array(s1))
+
+    def play() -> I8:
+        CHOICES[type(chooser)](chooser, *learned, pi)
+        return pi
+
     return play
 
 
@@ -103,6 +171,13 @@ def best_of(mdp: uli.TabularMDP, size: int) -> PolicySet:
 def playing(mdp: uli.TabularMDP, left: PolicySet, method: str, n: int) -> Case:
     """Return n episodes, per episode; runs go on from each other."""
     play = episodes(mdp, chooser_of(left, method), n)
+    return Case(lambda seed: play, 1.0 / n)
+
+
+def choosing(mdp: uli.TabularMDP, left: PolicySet, method: str) -> Case:
+    """Return choices in a row, per choice."""
+    n = 500 if method != "plain" else min(500, max(3, 200_000 // left.count))
+    play = choices(mdp, left, method, n)
     return Case(lambda seed: play, 1.0 / n)
 
 

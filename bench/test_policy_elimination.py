@@ -1,7 +1,7 @@
 """Policy elimination: choosing among all policies, and among what is left of them."""
 
 import pytest
-from mdps import Short, best_of, enumerated, everything, playing, simulated
+from mdps import Short, best_of, choosing, enumerated, everything, playing, simulated
 
 from uli_fast import mdps
 
@@ -23,7 +23,26 @@ def name(value):
     return "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-@pytest.mark.parametrize("sizes", [(3, 2, 3), (3, 2, 4), (4, 2, 4)], ids=["512", "4096", "65536"])
+SMALL = pytest.mark.parametrize(
+    "sizes", [(3, 2, 3), (3, 2, 4), (4, 2, 4)], ids=["512", "4096", "65536"]
+)
+
+
+@SMALL
+def test_choice_among_all(versus, sizes):
+    mdp = mdps.random_dense(*sizes, seed=1)
+    left = everything(mdp)
+    versus(choosing(mdp, left, "auto"), choosing(mdp, left, "plain"), seeds=1, repeats=30)
+
+
+@pytest.mark.parametrize(("sizes", "size"), RESTRICTED, ids=name)
+def test_choice_among_some(versus, sizes, size):
+    mdp = mdps.random_dense(*sizes, seed=2)
+    left = best_of(mdp, size)
+    versus(choosing(mdp, left, "trie"), choosing(mdp, left, "plain"), seeds=1, repeats=30)
+
+
+@SMALL
 def test_all_policies(versus, sizes):
     mdp = mdps.random_dense(*sizes, seed=1)
     left = everything(mdp)

@@ -107,10 +107,11 @@ def second_stage(trie: Trie, model: Model) -> tuple[int, int]:
 
 
 @step
-def bound_rows(trie: Trie, model: Model, s1: int) -> None:
-    """Fill in upper bounds on the rows of s1: from the second stage on, any actions are allowed.
+def bound_rows(trie: Trie, model: Model, s1: int) -> int:
+    """Fill in upper bounds on the rows of s1 and return where the largest is.
 
-    Backups are monotone to the last bit, so that no slack is needed.
+    From the second stage on, any actions are allowed. Backups are monotone to the last bit, so
+    that no slack is needed.
     """
     H, S, A = model.c.shape
     limit, V, top = float(H), trie.y, trie.top
@@ -124,52 +125,88 @@ def bound_rows(trie: Trie, model: Model, s1: int) -> None:
             V[s] = top[s * A]
             for a in range(1, A):
                 V[s] = max(V[s], top[s * A + a])
+    most, where = -1.0, trie.row_of[s1]
     for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
         a, part = trie.first[g], trie.part[trie.head[g]]
         value = 0.0
         for k in range(S):
             value += model.P[0, s1, a, k] * top[part[k]]
-        trie.bound[g] = min(value + model.c[0, s1, a], limit)
+        value = min(value + model.c[0, s1, a], limit)
+        trie.bound[g] = value
+        most, where = (value, g) if value > most else (most, where)
+    return int(where)
 
 
 @step
-def best_row(trie: Trie, model: Model, s1: int, best: float) -> tuple[float, int]:
-    """Return the largest value at s1 and its smallest policy; some policy attains ``best``."""
-    limit, x = float(model.c.shape[0]), trie.x
+def largest(x: F64, n: int) -> float:
+    """Return the largest of n values; four running maxima do not wait for each other."""
+    a = b = c = d = x[0]
+    for j in range(0, n - 3, 4):
+        a, b = max(a, x[j]), max(b, x[j + 1])
+        c, d = max(c, x[j + 2]), max(d, x[j + 3])
+    for j in range(n - n % 4, n):
+        a = max(a, x[j])
+    return float(max(max(a, b), max(c, d)))
+
+
+@step
+def row_values(trie: Trie, model: Model, s1: int, g: int, now: int, n: int) -> None:
+    """Fill in the values of row g at s1, -inf where the set has no such policy."""
+    a, x, limit = trie.first[g], trie.x, float(model.c.shape[0])
+    part = trie.part[trie.head[g]]
+    combine(x, trie.Q[now], part, model.P[0, s1, a], model.c[0, s1, a], limit, n)
+    for j in range(n):
+        x[j] += trie.absent[g, j]
+
+
+@step
+def largest_of_row(
+    trie: Trie, model: Model, s1: int, g: int, now: int, n: int, best: float
+) -> float:
+    """Return the larger of ``best`` and the values of row g; leave it there if it is in the row."""
+    row_values(trie, model, s1, g, now, n)
+    hits = 0  # rarely any: a count keeps the loop free of branches
+    for j in range(n):
+        hits += trie.x[j] >= best
+    trie.bound[g] = -np.inf
+    if hits > 0:
+        best = largest(trie.x, n)
+        trie.bound[g] = best
+    return best
+
+
+@step
+def best_row(trie: Trie, model: Model, s1: int) -> tuple[float, int]:
+    """Return the largest value at s1 and its smallest policy."""
     now, n = second_stage(trie, model)
-    bound_rows(trie, model, s1)
-    winner = -1
+    top = bound_rows(trie, model, s1)
+    best = largest_of_row(trie, model, s1, top, now, n, -1.0)
+    held = top
     for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
-        if trie.bound[g] < best:
-            continue
-        a, part = trie.first[g], trie.part[trie.head[g]]
-        combine(x, trie.Q[now], part, model.P[0, s1, a], model.c[0, s1, a], limit, n)
-        hits = 0  # rarely any: a count keeps the loop free of branches
-        for j in range(n):
-            x[j] += trie.absent[g, j]
-            hits += x[j] >= best
-        if hits > 0:
+        if g != top and trie.bound[g] >= best:
+            best = largest_of_row(trie, model, s1, g, now, n, best)
+            held = g
+    winner = trie.policies.shape[0]
+    for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
+        if trie.bound[g] == best:
+            if g != held:
+                row_values(trie, model, s1, g, now, n)
+                held = g
             for j in range(n):
-                policy = trie.policy[g, j]
-                if x[j] > best or (x[j] == best and (winner < 0 or policy < winner)):
-                    best, winner = x[j], policy
+                winner = min(winner, trie.policy[g, j]) if trie.x[j] == best else winner
     return best, winner
 
 
 @step
 def choose_by_trie(trie: Trie, model: Model, s1: int, pi: I8) -> None:
     """Write the first policy with the largest value at s1 into pi."""
-    best, winner = -1.0, -1
     if model.c.shape[0] == 1:
+        best, winner = -1.0, -1
         for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
             value = min(0.0 + model.c[0, s1, trie.first[g]], 1.0)
             if value > best or (value == best and trie.policy[g, 0] < winner):
                 best, winner = value, trie.policy[g, 0]
     else:
-        if trie.last[s1] >= 0:  # the previous winner is rarely far from the best
-            evaluate(trie.policies[trie.last[s1]], model.P, model.c, trie.y, trie.z)
-            best = trie.y[s1]
-        best, winner = best_row(trie, model, s1, best)
-    trie.last[s1] = winner
+        best, winner = best_row(trie, model, s1)
     model.top[s1] = best
     copied(trie.policies[winner], pi)
