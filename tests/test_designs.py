@@ -192,6 +192,19 @@ def test_the_largest_leverage_is_that_of_all_arms(family, narrow, tolerance):
     assert design.max_leverage == pytest.approx(leverages(arms, design.weights).max(), rel=1e-8)
 
 
+@pytest.mark.parametrize(("K", "d"), [(1, 1), (3, 5), (700, 12), (5000, 40), (9000, 100)])
+def test_pieces_are_as_good_as_the_whole(K, d):
+    """Products, and factors R of columns that differ by ten orders of magnitude."""
+    rng = np.random.default_rng(K)
+    X, B = rng.normal(size=(K, d)), rng.normal(size=(d, d))
+    assert designs._times(X, B) == pytest.approx(X @ B, abs=1e-12)
+    assert designs._times(X, B[0]) == pytest.approx(X @ B[0], abs=1e-12)
+    scales = np.geomspace(1.0, 1e-10, d)
+    triangle = designs._triangle(X * scales) / scales
+    assert triangle.shape == (min(K, d), d)
+    assert triangle.T @ triangle == pytest.approx(X.T @ X, rel=1e-10, abs=1e-9 * K)
+
+
 def test_span_coordinates_keep_lengths_and_angles():
     rng = np.random.default_rng(8)
     for arms in (flat(30, 6, rng), 1e8 * cube(20, 3, rng), 1e-8 * sphere(1, 4, rng)):

@@ -14,6 +14,10 @@ length costs O(K d).
 
 Designs do not depend on coordinates: the work is done in the left singular vectors
 of the arms, where badly scaled arms are as good as any.
+
+Long thin matrices are multiplied and factorised in pieces for which BLAS starts no
+threads: at these sizes threads wait for each other longer than they work, and on busy
+machines a hundred times longer.
 """
 
 from __future__ import annotations
@@ -37,6 +41,8 @@ MANY = 4000
 REFRESH = 100
 # Arms whose leverages are computed at a time, in memory that stays in the cache.
 PIECE = 1024
+# OpenBLAS 0.3.31 uses one thread for so many multiplications, and to factorise so many entries.
+PRODUCTS, ENTRIES = 1 << 18, 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +82,7 @@ def d_optimal(arms: Any, tolerance: float = 1.01) -> Design:
         nu, coordinates, largest = _from_sample(points, tolerance)
         d, iterations = coordinates.shape[1], 0
         if largest > tolerance * d:
-            largest, iterations = _improve(points @ coordinates, nu, tolerance)
+            largest, iterations = _improve(_times(points, coordinates), nu, tolerance)
     nu.flags.writeable = False
     return Design(nu, largest, d, iterations)
 
@@ -127,9 +133,44 @@ def _spanning(arms: F64) -> tuple[F64, F64]:
     if not arms.any():
         raise ArgumentError("arms", "must not all be zero")
     largest = np.abs(arms).max()
-    left, singular, _ = np.linalg.svd(arms / largest, full_matrices=False)
+    scaled = arms / largest
+    axes, singular = _axes(scaled)
+    return _times(scaled, axes.T / singular), singular * largest
+
+
+def _axes(X: F64) -> tuple[F64, F64]:
+    """Return the right singular vectors (rank, d) and singular values.
+
+    Divide and conquer, which is what NumPy has, starts threads from d = 44 on.
+    """
+    from scipy.linalg import svd
+
+    _, singular, axes = svd(
+        _triangle(X), full_matrices=False, lapack_driver="gesvd", check_finite=False
+    )
     keep = singular > RANK_TOLERANCE * singular[0]
-    return np.ascontiguousarray(left[:, keep]), singular[keep] * largest
+    return axes[keep], singular[keep]
+
+
+def _triangle(X: F64) -> F64:
+    """Return R of a QR factorisation, which is also R of the pieces' R one below the other."""
+    d = X.shape[1]
+    rows = max(2 * d, ENTRIES // d)
+    while len(X) > rows:
+        whole = len(X) // rows * rows
+        pieces = np.asarray(np.linalg.qr(X[:whole].reshape(-1, rows, d), mode="r"))
+        X = np.concatenate([pieces.reshape(-1, d), X[whole:]])
+    return np.asarray(np.linalg.qr(X, mode="r"))
+
+
+def _times(X: F64, B: F64) -> F64:
+    """Return X B for a long X and a matrix or vector B."""
+    rows = PRODUCTS // B.size
+    if len(X) <= rows or rows < 32:  # no threads, or work enough for them
+        return X @ B
+    whole = len(X) // rows * rows
+    pieces = X[:whole].reshape(-1, rows, len(B)) @ B
+    return np.concatenate([pieces.reshape(whole, *B.shape[1:]), X[whole:] @ B])
 
 
 def _from_sample(points: F64, tolerance: float) -> tuple[F64, F64, float]:
@@ -148,15 +189,13 @@ def _from_sample(points: F64, tolerance: float) -> tuple[F64, F64, float]:
     far = np.argpartition(squares, K - few)[K - few :]
     sample = np.union1d(chosen, far)
     while True:
-        triangle = np.linalg.qr(points[sample] / size, mode="r")
-        _, singular, axes = np.linalg.svd(triangle, full_matrices=False)
-        keep = singular > RANK_TOLERANCE * singular[0]
-        outside = _outside(points, axes[keep], size * singular[0])
+        axes, singular = _axes(points[sample] / size)
+        outside = _outside(points, axes, size * singular[0])
         if not outside.size:
             break
         sample = np.union1d(sample, outside)
-    coordinates = axes[keep].T / (singular[keep] * size)
-    X = points[sample] @ coordinates
+    coordinates = axes.T / (singular * size)
+    X = _times(points[sample], coordinates)
     weights = _pivots(X)
     _improve(X, weights, 1.0 + 0.5 * (tolerance - 1.0))
     root, v = _whitened(X, weights)
@@ -173,7 +212,7 @@ def _largest_leverage(points: F64, squares: F64, whiten: F64, known: float) -> f
     bound = np.linalg.norm(whiten, 2) ** 2 * (1.0 + 1e-9)
     long = np.flatnonzero(squares * bound > known)
     for i in range(0, long.size, PIECE):
-        images = points[long[i : i + PIECE]] @ whiten
+        images = _times(points[long[i : i + PIECE]], whiten)
         known = max(known, np.einsum("ij,ij->i", images, images).max())
     return float(known)
 
@@ -182,7 +221,7 @@ def _outside(points: F64, axes: F64, size: float) -> I64:
     """Return up to a hundred arms that are furthest outside the span of orthonormal axes."""
     if len(axes) == points.shape[1]:
         return np.zeros(0, np.int64)
-    off = points - (points @ axes.T) @ axes
+    off = points - _times(_times(points, axes.T), axes)
     squares = np.einsum("ij,ij->i", off, off)
     worst = np.argsort(-squares)[:100]
     return np.asarray(worst[squares[worst] > (RANK_TOLERANCE * size) ** 2], np.int64)
@@ -199,7 +238,7 @@ def _pivots(X: F64) -> F64:
         for _ in range(2):  # once more, for what the first projection has rounded
             axis = axis - axes[:j].T @ (axes[:j] @ axis)
         axes[j] = axis / np.sqrt(axis @ axis)
-        squares -= (X @ axes[j]) ** 2
+        squares -= _times(X, axes[j]) ** 2
         squares[i] = -1.0
         nu[i] = 1.0 / d
     return nu
@@ -209,9 +248,9 @@ def _whitened(X: F64, nu: F64) -> tuple[F64, F64]:
     """Return a root of G(nu)^-1 = root root^T, and the leverages, by a QR of the support."""
     nu /= nu.sum()
     support = nu > 0.0
-    triangle = np.linalg.qr(X[support] * np.sqrt(nu[support])[:, None], mode="r")
-    root = np.linalg.inv(triangle)
-    images = X @ root
+    triangle = _triangle(X[support] * np.sqrt(nu[support])[:, None])
+    root = np.asarray(np.linalg.inv(triangle), np.float64)
+    images = _times(X, root)
     return root, np.einsum("ij,ij->i", images, images)
 
 
@@ -239,5 +278,5 @@ def _step(X: F64, nu: F64, inverse: F64, v: F64) -> tuple[F64, F64]:
     beta = alpha / (1.0 - alpha + alpha * v[i])
     nu *= 1.0 - alpha
     nu[i] = weight
-    v = (v - beta * (X @ direction) ** 2) / (1.0 - alpha)
+    v = (v - beta * _times(X, direction) ** 2) / (1.0 - alpha)
     return (inverse - beta * np.outer(direction, direction)) / (1.0 - alpha), v

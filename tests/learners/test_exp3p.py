@@ -3,6 +3,8 @@
 import math
 import sys
 
+import mpmath as mp
+import numba
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
@@ -24,8 +26,20 @@ def team_of(means, seed, replications):
     return LaneTeam(1.0 - np.array(means), members, words, uli.Exp3P().rates)
 
 
-# Tuned to these horizons a lane grows weights by math.exp, by a polynomial, and again.
-@pytest.mark.parametrize("tuned_to", [500, 10**6, 10**9])
+# A horizon for every polynomial by which weights grow, longest first.
+HORIZONS = {kernel.Gentle: 500_000, kernel.Steady: 20_000, kernel.Steep: 500}
+LONG = HORIZONS[kernel.Gentle]
+
+
+@pytest.mark.parametrize("slope", HORIZONS)
+@pytest.mark.parametrize("K", [2, 3, 10])
+def test_every_slope_has_a_horizon(K, slope):
+    eta = uli.Exp3P().rates(K, HORIZONS[slope], 0.05)[1]
+    assert isinstance(kernel.slope_of(eta), slope)
+
+
+# At the shortest gamma is 1/2, as large as it gets.
+@pytest.mark.parametrize("tuned_to", [10, 100, 500, 20_000, 10**6, 10**9])
 @pytest.mark.parametrize("K", [2, 3, 10])
 @pytest.mark.parametrize("replications", [1, 20])
 def test_lanes_follow_the_naive_reference(K, replications, tuned_to):
@@ -51,24 +65,18 @@ def test_lanes_follow_the_naive_reference(K, replications, tuned_to):
         assert w - w[0] == pytest.approx(np.array(log_w) - log_w[0], abs=1e-10)
 
 
-# A horizon for which weights grow by the polynomial, sixteen lanes at a time or singly.
-LONG = 500_000
-
-
+@pytest.mark.parametrize("T", HORIZONS.values())
 @pytest.mark.parametrize("means", [[0.5, 0.45, 0.3], [0.7, 0.2], [0.5] * 10])
-def test_a_lane_does_not_depend_on_its_company(means):
+def test_a_lane_does_not_depend_on_its_company(means, T):
     problem = uli.BernoulliBandit(means)
-    assert isinstance(
-        kernel.shape_of(40, uli.Exp3P().rates(len(means), LONG, 0.05)[1]), kernel.Wide
-    )
-    whole = uli.simulate(uli.Exp3P(), problem, LONG, 40, seed=3)
+    whole = uli.simulate(uli.Exp3P(), problem, T, 40, seed=3)
     for replications, n_jobs in ((1, 1), (2, 1), (3, 2), (16, 1), (17, 2), (39, 2)):
-        part = uli.simulate(uli.Exp3P(), problem, LONG, replications, seed=3, n_jobs=n_jobs)
+        part = uli.simulate(uli.Exp3P(), problem, T, replications, seed=3, n_jobs=n_jobs)
         assert (part.plays == whole.plays[:replications]).all()
         assert (part.last_play == whole.last_play[:replications]).all()
 
 
-@pytest.mark.parametrize("tuned_to", [500, 10**6])
+@pytest.mark.parametrize("tuned_to", HORIZONS.values())
 def test_members_with_different_arms_share_a_block(tuned_to):
     """After an elimination lanes of one block play different arms: each has its own q, n, last."""
     means = np.array([0.9, 0.2, 0.6, 0.4])
@@ -81,8 +89,7 @@ def test_members_with_different_arms_share_a_block(tuned_to):
         member.last[:] = [1, 2, 3, 4]
         member.clock[0] = 26
     team.begin(Phase(tuned_to, 0.05, math.inf, 1.0))
-    wide = [block.shape for block in team.blocks if isinstance(block.shape, kernel.Wide)]
-    assert bool(wide) == (tuned_to > 500)
+    assert any(isinstance(block.shape, kernel.Wide) for block in team.blocks)
     team.play(400)
     for r, arms in enumerate(left[:-1]):
         draw = naive.bernoulli_draw(generator_words(6, r), 1.0 - means)
@@ -96,16 +103,17 @@ def test_members_with_different_arms_share_a_block(tuned_to):
     assert team.members[-1].n.tolist() == [5, 6, 7, 8]
 
 
-def test_a_path_does_not_depend_on_chunks_or_recorded_rounds(monkeypatch):
+@pytest.mark.parametrize("T", HORIZONS.values())
+def test_a_path_does_not_depend_on_chunks_or_recorded_rounds(monkeypatch, T):
     problem = uli.BernoulliBandit([0.5, 0.45, 0.3])
-    one = uli.simulate(uli.Exp3P(), problem, LONG, 5, seed=4)
-    other = uli.simulate(uli.Exp3P(), problem, LONG, 5, seed=4, rounds=[7, 20_000])
+    one = uli.simulate(uli.Exp3P(), problem, T, 5, seed=4)
+    other = uli.simulate(uli.Exp3P(), problem, T, 5, seed=4, rounds=[7, T // 3])
     assert (one.final_plays == other.final_plays).all()
     assert (one.last_play == other.last_play).all()
     module = sys.modules["uli_fast.simulate"]
-    monkeypatch.setattr(module, "FIRST_BUDGET", 1000)
+    monkeypatch.setattr(module, "FIRST_BUDGET", min(1000, T // 2))
     monkeypatch.setattr(_progress, "SHORT_CHUNK", 0.0)
-    assert_same_runs(one, uli.simulate(uli.Exp3P(), problem, LONG, 5, seed=4))
+    assert_same_runs(one, uli.simulate(uli.Exp3P(), problem, T, 5, seed=4))
 
 
 PROBLEMS = {
@@ -148,11 +156,12 @@ def test_rounds_equal_naive_on_the_same_draws(name, replication):
     assert (runs.plays[replication] == expected).all()
 
 
-def test_lanes_and_the_reference_agree_in_distribution():
-    """A reference vectorised over seeds, with its own draws; both tuned to LONG."""
-    K, T, delta, seeds = 3, 20_000, 0.1, 400
+@pytest.mark.parametrize("tuned_to", HORIZONS.values())
+def test_lanes_and_the_reference_agree_in_distribution(tuned_to):
+    """A reference vectorised over seeds, with its own draws; both tuned to one horizon."""
+    K, T, delta, seeds = 3, min(tuned_to, 20_000), 0.1, 400
     means = np.array([0.6, 0.5, 0.45])
-    gamma = math.sqrt(K * math.log(10 * K / delta) / LONG)
+    gamma = math.sqrt(K * math.log(10 * K / delta) / tuned_to)
     eta = beta = gamma / K
     rng = np.random.default_rng(8)
     log_w, n = np.zeros((seeds, K)), np.zeros((seeds, K))
@@ -169,7 +178,7 @@ def test_lanes_and_the_reference_agree_in_distribution():
         log_w -= eta * (l_hat - 2 * beta / p)
         n[row, arm] += 1
     team = team_of(means, 9, seeds)
-    team.begin(Phase(LONG, delta, math.inf, 1.0))
+    team.begin(Phase(tuned_to, delta, math.inf, 1.0))
     assert isinstance(team.blocks[0].shape, kernel.Wide)
     team.play(T)
     for a in range(K):
@@ -179,8 +188,9 @@ def test_lanes_and_the_reference_agree_in_distribution():
         assert ks_2samp(ours, estimates[:, a]).pvalue > 1e-3
 
 
-def test_lanes_and_rounds_agree_in_distribution_over_long_runs():
-    means, T, seeds = [0.6, 0.5, 0.55, 0.4], LONG, 200
+@pytest.mark.parametrize("T", HORIZONS.values())
+def test_lanes_and_rounds_agree_in_distribution_over_whole_runs(T):
+    means, seeds = [0.6, 0.5, 0.55, 0.4], 200
     lanes = uli.simulate(uli.Exp3P(), uli.BernoulliBandit(means), T, seeds, seed=10)
     solo = uli.Exp3P()
     counts = []
@@ -268,10 +278,41 @@ def test_the_condition_can_fail():
     assert max(ratios) > math.sqrt(176)
 
 
-def test_the_polynomial_is_as_good_as_exp_where_it_is_used():
-    y = np.linspace(0.0, kernel.LARGEST_EXPONENT, 1001)
-    grown = np.array([kernel._grown_gently(None, 1.0, x) for x in y])
-    assert np.abs(grown / np.exp(y) - 1.0).max() <= 2**-52
+@pytest.mark.parametrize("slope", HORIZONS)
+def test_a_polynomial_is_cut_off_below_the_last_bit(slope):
+    """In exact arithmetic it errs most at the end of its range, by less than 2^-54."""
+    with mp.workprec(200):
+        y = mp.mpf(slope().largest)
+        assert abs(kernel.POLYNOMIALS[slope](None, mp.mpf(1), y) / mp.exp(y) - 1) <= 2.0**-54
+
+
+@pytest.mark.parametrize("slope", HORIZONS)
+def test_growth_is_as_good_as_exp_where_it_is_used(slope):
+    grow = numba.njit(lambda y: kernel.grown(slope(), 1.0, y))
+    with mp.workprec(100):
+        for y in np.linspace(0.0, slope().largest, 1001):
+            assert abs(grow(y) / mp.exp(y) - 1) <= 2.0**-52
+
+
+def test_decay_is_as_good_as_exp_where_it_is_used():
+    """Exponents eta / p from 1, where p = gamma / K, down to eta."""
+    eta, wide = 0.01, kernel.Wide()
+    decay = numba.njit(lambda b: kernel.decay(b, eta, wide))
+    with mp.workprec(100):
+        for p in np.geomspace(eta, 1.0, 64 * wide.lanes).reshape(64, wide.lanes):
+            b = np.zeros((kernel.ROWS, wide.lanes))
+            b[kernel.P] = p
+            decay(b.ravel())
+            for x, e in zip(eta * (1.0 / p), b[kernel.EXP], strict=True):
+                assert abs(e / mp.exp(-x) - 1) <= 4 * 2.0**-52
+
+
+def test_bonuses_stay_within_the_range_of_their_polynomial():
+    """Two arms and gamma = 1/2 have the largest exponents, 2 eta = 1/2."""
+    for K in range(2, 60):
+        for T in np.geomspace(1, 10**9, 91):
+            eta = uli.Exp3P().rates(K, int(T), 0.05)[1]
+            assert 2.0 * eta <= kernel.slope_of(eta).largest
 
 
 def test_it_needs_a_horizon_long_enough():

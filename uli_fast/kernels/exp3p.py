@@ -56,25 +56,12 @@ class Wide(NamedTuple):
     lanes: int = 16
 
 
-class Steep(NamedTuple):
-    """One lane whose learning rate is too large for the polynomial: short horizons."""
-
-    lanes: int = 1
-
-
+Shape = Single | Wide
 WIDE = Wide().lanes
-LARGEST_EXPONENT = 0.0058  # y^6 / 720 <= 2^-54
-Shape = Single | Wide | Steep
 
 
-def shape_of(replications: int, eta: float) -> Shape:
-    """Return how to play so many replications; what a lane computes depends on eta alone.
-
-    A bonus multiplies a weight by exp(2 eta beta / p_a), an exponent of at most
-    2 eta: up to LARGEST_EXPONENT a polynomial of degree 5 errs by less than 2^-54.
-    """
-    if 2.0 * eta > LARGEST_EXPONENT:
-        return Steep()
+def shape_of(replications: int) -> Shape:
+    """Return how to play so many replications; what a lane computes does not depend on it."""
     return Single() if replications < 3 else Wide()  # one wide round costs three single ones
 
 
@@ -88,24 +75,77 @@ def _lane_count(shape: Any) -> Callable[..., int]:
     return (lambda shape: WIDE) if shape.instance_class is Wide else (lambda shape: 1)
 
 
-def grown(shape: Shape, w: float, y: float) -> float:
-    """Return w exp(y) for 0 <= y <= 2 eta (compiled code only)."""
+class Gentle(NamedTuple):
+    """Exponents for which Taylor's polynomial of degree 5 will do: long horizons."""
+
+    largest: float = 0.0058  # y^6 / 6! <= 2^-54
+
+
+class Steady(NamedTuple):
+    """Exponents for degree 7: 10^4 rounds on two arms, any horizon on thirty."""
+
+    largest: float = 0.0349  # y^8 / 8! <= 2^-54
+
+
+class Steep(NamedTuple):
+    """Exponents for degree 14: as far as they go, for gamma <= 1/2 and two arms."""
+
+    largest: float = 0.5  # y^15 / 15! <= 2^-54
+
+
+Slope = Gentle | Steady | Steep
+
+
+def slope_of(eta: float) -> Slope:
+    """Return the shortest polynomial for the bonuses of a phase.
+
+    A bonus multiplies a weight by exp(2 eta beta / p_a), whose exponent is at most
+    2 eta since p_a >= gamma / K. Each polynomial errs by less than 2^-54.
+    """
+    if 2.0 * eta <= Gentle().largest:
+        return Gentle()
+    return Steady() if 2.0 * eta <= Steady().largest else Steep()
+
+
+def grown(slope: Slope, w: float, y: float) -> float:
+    """Return w exp(y) for 0 <= y <= slope.largest (compiled code only)."""
     raise TypeError("grown is called from compiled kernels only")
 
 
 @by_type(grown)
-def _grown(shape: Any, w: Any, y: Any) -> Callable[..., float]:
-    return _grown_steeply if shape.instance_class is Steep else _grown_gently
+def _grown(slope: Any, w: Any, y: Any) -> Callable[..., float]:
+    return POLYNOMIALS[slope.instance_class]
 
 
-def _grown_gently(shape: Any, w: float, y: float) -> float:
+def _grown_gently(slope: Any, w: float, y: float) -> float:
     square = y * y
     e = fma(square, fma(y, 1 / 120.0, 1 / 24.0), fma(y, 1 / 6.0, 1 / 2.0))
     return fma(w, fma(square, e, y), w)
 
 
-def _grown_steeply(shape: Any, w: float, y: float) -> float:
-    return w * math.exp(y)
+def _grown_steadily(slope: Any, w: float, y: float) -> float:
+    square = y * y
+    e = fma(square, fma(y, 1 / 5040.0, 1 / 720.0), fma(y, 1 / 120.0, 1 / 24.0))
+    e = fma(square, e, fma(y, 1 / 6.0, 1 / 2.0))
+    return fma(w, fma(square, e, y), w)
+
+
+def _grown_steeply(slope: Any, w: float, y: float) -> float:
+    square = y * y
+    e = fma(square, 1 / 87178291200.0, fma(y, 1 / 6227020800.0, 1 / 479001600.0))
+    e = fma(square, e, fma(y, 1 / 39916800.0, 1 / 3628800.0))
+    e = fma(square, e, fma(y, 1 / 362880.0, 1 / 40320.0))
+    e = fma(square, e, fma(y, 1 / 5040.0, 1 / 720.0))
+    e = fma(square, e, fma(y, 1 / 120.0, 1 / 24.0))
+    e = fma(square, e, fma(y, 1 / 6.0, 1 / 2.0))
+    return fma(w, fma(square, e, y), w)
+
+
+POLYNOMIALS: dict[type[Slope], Callable[..., float]] = {
+    Gentle: _grown_gently,
+    Steady: _grown_steadily,
+    Steep: _grown_steeply,
+}
 
 
 @step
@@ -137,7 +177,7 @@ def draw(words: U64, b: F64, W: F64, rest: float, shape: Shape) -> None:
 
 
 @step
-def pass_arm(w: F64, o: int, b: F64, c: float, floor: float, shape: Shape) -> None:
+def pass_arm(w: F64, o: int, b: F64, c: float, floor: float, slope: Slope, shape: Shape) -> None:
     """Move past the arm at offset o: its probability, its bonus, whether u has reached it."""
     R = lane_count(shape)
     for r in range(R):
@@ -146,7 +186,7 @@ def pass_arm(w: F64, o: int, b: F64, c: float, floor: float, shape: Shape) -> No
         i = np.uintp(o + r)  # never negative: without Python's wraparound the loop is SIMD
         w0 = w[i]
         p0 = fma(w0, b[INV * R + r], floor)
-        new = grown(shape, w0, c / p0)
+        new = grown(slope, w0, c / p0)
         w[i] = new
         b[SUM * R + r] += new
         reached = u >= cum
@@ -157,7 +197,7 @@ def pass_arm(w: F64, o: int, b: F64, c: float, floor: float, shape: Shape) -> No
 
 
 @step
-def pass_pairs(w: F64, b: F64, c: float, floor: float, shape: Shape) -> None:
+def pass_pairs(w: F64, b: F64, c: float, floor: float, slope: Slope, shape: Shape) -> None:
     """Move past arms two at once: one division for both, half the traffic on scratch."""
     R = lane_count(shape)
     for o in range(0, w.shape[0] - R, 2 * R):
@@ -167,7 +207,7 @@ def pass_pairs(w: F64, b: F64, c: float, floor: float, shape: Shape) -> None:
             w0, w1 = w[i], w[j]
             p0, p1 = fma(w0, inverse, floor), fma(w1, inverse, floor)
             both = c / (p0 * p1)
-            new0, new1 = grown(shape, w0, both * p1), grown(shape, w1, both * p0)
+            new0, new1 = grown(slope, w0, both * p1), grown(slope, w1, both * p0)
             w[i], w[j] = new0, new1
             b[SUM * R + r] = (b[SUM * R + r] + new0) + new1
             u, cum, arm = b[U * R + r], b[CUM * R + r], b[ARM * R + r]
@@ -236,7 +276,14 @@ def rescale(w: F64, W: F64) -> None:
 
 @kernel
 def play_lanes(
-    lanes: Lanes, gamma: float, eta: float, t: int, s: int, rounds: int, shape: Shape
+    lanes: Lanes,
+    gamma: float,
+    eta: float,
+    t: int,
+    s: int,
+    rounds: int,
+    slope: Slope,
+    shape: Shape,
 ) -> None:
     """Play rounds t+1..t+rounds of a run, which are s+1..s+rounds of the phase."""
     R = lane_count(shape)
@@ -245,9 +292,9 @@ def play_lanes(
     floor, rest, c = gamma / k, 1.0 - gamma, 2.0 * eta * eta
     for i in range(1, rounds + 1):
         draw(words, b, W, rest, shape)
-        pass_pairs(w, b, c, floor, shape)
+        pass_pairs(w, b, c, floor, slope, shape)
         if k % 2 == 1:
-            pass_arm(w, (k - 1) * R, b, c, floor, shape)
+            pass_arm(w, (k - 1) * R, b, c, floor, slope, shape)
         decay(b, eta, shape)
         settle(lanes, t + i, shape)
         if (s + i) % RESCALED == 0:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from uli_fast.kernels._arms import ArmState
-    from uli_fast.kernels.exp3p import Lanes, Shape
+    from uli_fast.kernels.exp3p import Lanes, Shape, Slope
 
 
 class _Block(NamedTuple):
@@ -26,6 +26,7 @@ class _Block(NamedTuple):
 
     lanes: Lanes
     shape: Shape
+    slope: Slope
     gamma: float
     eta: float
     who: list[int]  # members
@@ -53,7 +54,7 @@ class LaneTeam:
 
     def begin(self, phase: Phase) -> None:
         """Pack the members with more than one arm into blocks."""
-        from uli_fast.kernels.exp3p import shape_of
+        from uli_fast.kernels.exp3p import shape_of, slope_of
 
         self.blocks, self.played = [], 0
         left = np.array([int(member.active.sum()) for member in self.members])
@@ -61,11 +62,13 @@ class LaneTeam:
             gamma, eta = self.parameters(k, phase.rounds, phase.delta)
             waiting = np.flatnonzero(left == k).tolist()
             while waiting:
-                shape = shape_of(len(waiting), eta)
+                shape = shape_of(len(waiting))
                 who, waiting = waiting[: shape.lanes], waiting[shape.lanes :]
-                self.blocks.append(self._block(shape, gamma, eta, who))
+                self.blocks.append(self._block(shape, slope_of(eta), gamma, eta, who))
 
-    def _block(self, shape: Shape, gamma: float, eta: float, who: list[int]) -> _Block:
+    def _block(
+        self, shape: Shape, slope: Slope, gamma: float, eta: float, who: list[int]
+    ) -> _Block:
         from uli_fast.kernels.exp3p import ROWS, Lanes
 
         arms = np.stack([np.flatnonzero(self.members[i].active) for i in who], axis=1)
@@ -87,15 +90,15 @@ class LaneTeam:
             lanes.n[r::R] = self.members[i].n[arms[:, r]]
             lanes.last[r::R] = self.members[i].last[arms[:, r]]
             lanes.words[r::R] = self.words[i]
-        return _Block(lanes, shape, gamma, eta, who, arms)
+        return _Block(lanes, shape, slope, gamma, eta, who, arms)
 
     def play(self, rounds: int) -> None:
         """Play so many rounds in every block."""
         from uli_fast.kernels.exp3p import play_lanes
 
         t = int(self.members[0].clock[0])
-        for lanes, shape, gamma, eta, who, arms in self.blocks:
-            play_lanes(lanes, gamma, eta, t, self.played, rounds, shape)
+        for lanes, shape, slope, gamma, eta, who, arms in self.blocks:
+            play_lanes(lanes, gamma, eta, t, self.played, rounds, slope, shape)
             R = shape.lanes
             for r, i in enumerate(who):
                 self.members[i].n[arms[:, r]] = lanes.n[r::R]
@@ -105,9 +108,9 @@ class LaneTeam:
 
     def estimates(self, i: int) -> F64:
         """Return the loss estimates of member i's active arms."""
-        for lanes, shape, _, _, who, _ in self.blocks:
-            if i in who:
-                return lanes.L[who.index(i) :: shape.lanes]
+        for block in self.blocks:
+            if i in block.who:
+                return block.lanes.L[block.who.index(i) :: block.shape.lanes]
         raise IndexError(i)
 
 

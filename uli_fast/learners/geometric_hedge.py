@@ -94,8 +94,8 @@ class GeometricHedge(TunedLearner):
 def whitened(arms: F64, weights: F64) -> F64:
     """Return the arms in coordinates of their span where sum weights(a) a a^T = I."""
     x = designs.span_coordinates(arms)
-    triangle: F64 = np.linalg.qr(x * np.sqrt(weights)[:, None]).R
-    return np.ascontiguousarray(np.linalg.solve(triangle.T, x.T).T)
+    root, _ = designs._whitened(x, weights.copy())
+    return designs._times(x, root)
 
 
 def _rank(arms: F64) -> int:
