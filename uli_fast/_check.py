@@ -462,10 +462,10 @@ def file(name: str, value: Any) -> Path:
 
 
 def not_the_study(name: str, target: Path, study: Path | None) -> None:
-    """Refuse to write over the file of a study, or its log, by whatever name."""
+    """Refuse to write over the file of a study, its log or its lock, by whatever name."""
     if study is None:
         return
-    own = (study, Path(f"{os.path.realpath(study)}-wal"))
+    own = (study, *(Path(f"{os.path.realpath(study)}-{x}") for x in ("wal", "lock")))
     try:
         same = any(os.path.realpath(target) == os.path.realpath(x) for x in own)
         same = same or (target.exists() and any(x.exists() and x.samefile(target) for x in own))
