@@ -636,7 +636,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "a checkpoint does not look at closures",
-        "uli_fast/experiments/fingerprint.py",
+        "uli_fast/_fingerprint.py",
         "value.__kwdefaults__, cells))",
         "value.__kwdefaults__))",
         "tests/experiments/test_checkpoints.py::test_a_rule_that_differs_in_its_closure_is_refused",

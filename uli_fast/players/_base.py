@@ -333,10 +333,15 @@ def assumed(learner: Any, bounded: bool, linear: bool) -> str:
     return " and ".join(parts)
 
 
+def parameters(learner: Any) -> dict[str, Any]:
+    """Return a learner's parameters by name."""
+    assert is_dataclass(learner)
+    return {f.name: getattr(learner, f.name) for f in fields(learner)}
+
+
 def describe(learner: Any) -> dict[str, Any]:
     """Describe a learner by its plain parameters."""
-    assert is_dataclass(learner)
-    values = {f.name: getattr(learner, f.name) for f in fields(learner)}
+    values = parameters(learner)
     values |= {k: list(v) for k, v in values.items() if isinstance(v, tuple)}  # as JSON has it
     plain = {k: v for k, v in values.items() if isinstance(v, int | float | str | list)}
     parts = {k: describe(v) for k, v in values.items() if is_dataclass(v)}
