@@ -72,7 +72,7 @@ class SpannerPlayer:
     def ask(self, n: int | None = None) -> Any:
         """Return the next decision, or a list of the next n; ``arm`` is a tuple of numbers."""
         if n is not None:
-            return [self._ask() for _ in range(_check.whole("n", n))]
+            return [self._ask() for _ in range(_check.decisions("n", n))]
         return self._ask()
 
     def tell(self, id: int, reward: float) -> None:
