@@ -103,6 +103,16 @@ def test_a_copy_made_by_the_driving_process_lets_nobody_in(folder, path):
         assert [r.request_id for r in study.history()] == ["first"]
 
 
+def test_other_programs_that_know_sqlite_are_kept_out(path):
+    code = "import sqlite3, sys; sqlite3.connect(sys.argv[1], 0).execute('SELECT * FROM event')"
+    with uli.Study.open(path, learner(), ARMS) as study:
+        study.ask("first")
+        command = [sys.executable, "-c", code, str(path)]
+        found = subprocess.run(command, capture_output=True, text=True)
+        assert "database is locked" in found.stderr
+        study.ask("second")
+
+
 def test_a_log_that_grows_by_itself_is_noticed(path):
     with uli.Study.open(path, learner(), ARMS) as study:
         study.ask("first")
