@@ -19,7 +19,11 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reliability.md"
 STUDY, RUNS = "tests/study", "tests/experiments"
 KERNELS = ("tests/kernels", "tests/learners", "tests/players", "tests/arm_sets", "tests/problems")
+USERS = ("tests/compat", STUDY)  # other ways to the same kernels
 OTHERS = ("tests/test_designs.py", "tests/test_spanners.py", "tests/test_horizons.py")
+
+
+VERDICTS = ("caught", "MISSED")
 
 
 class Check(NamedTuple):
@@ -41,9 +45,9 @@ def pytest(*words: str, slow: bool = False) -> tuple[str, ...]:
 LONGEST = Check(
     "B12",
     "no kernel reads or writes out of bounds",
-    "kernels, learners, players, oracles, problems, horizons with NUMBA_BOUNDSCHECK=1 and an "
-    "empty cache",
-    pytest(*KERNELS, *OTHERS),
+    "kernels, learners, players, oracles, problems, horizons, adapters, live studies with "
+    "NUMBA_BOUNDSCHECK=1 and an empty cache",
+    pytest(*KERNELS, *OTHERS, *USERS),
     (("NUMBA_BOUNDSCHECK", "1"),),
 )
 CHECKS = (
@@ -81,7 +85,7 @@ CHECKS = (
     Check(
         "B7",
         "malformed input: a typed error that names the argument",
-        "10,000 valid calls with one argument spoiled",
+        "10,000 valid calls with one argument spoiled, no two the same",
         ("-m", "tests.fuzz", "10000"),
     ),
     Check(
@@ -143,6 +147,7 @@ class Outcome(NamedTuple):
     held: bool
     said: str
     seconds: float
+    listed: tuple[str, ...] = ()  # what a list of sabotages came to
 
 
 def run(check: Check, folder: Path) -> Outcome:
@@ -165,7 +170,8 @@ def run(check: Check, folder: Path) -> Outcome:
     if done.returncode:
         (folder / f"{check.goal}.log").write_text(done.stdout + done.stderr, encoding="utf-8")
         print(done.stdout[-3000:], done.stderr[-1000:], flush=True)
-    return Outcome(done.returncode == 0, said, time.perf_counter() - begun)
+    listed = tuple(x for x in done.stdout.splitlines() if x[:6] in VERDICTS)
+    return Outcome(done.returncode == 0, said, time.perf_counter() - begun, listed)
 
 
 def main(only: str = "") -> int:
@@ -178,9 +184,11 @@ def main(only: str = "") -> int:
         for check in checks:
             if not wanted or check.goal in wanted:
                 found[check.goal] = run(check, folder)
-                held, said, seconds = found[check.goal]
+                held, said, seconds, listed = found[check.goal]
                 word = "holds" if held else "FAILS"
-                print(f"{check.goal:4} {word} {seconds:5.0f} s  {said}", flush=True)
+                print(
+                    f"{check.goal:4} {word} {seconds:5.0f} s  {said}", *listed, sep="\n", flush=True
+                )
 
     lanes = [threading.Thread(target=work, args=(x,)) for x in ((LONGEST,), CHECKS)]
     for lane in lanes:
@@ -200,7 +208,7 @@ def write(found: dict[str, Outcome]) -> None:
     day = datetime.now(UTC).date().isoformat()
     for c in (LONGEST, *CHECKS):
         if c.goal in found:
-            held, said, seconds = found[c.goal]
+            held, said, seconds, _ = found[c.goal]
             word = "holds" if held else "FAILS"
             cells = (c.goal, c.asked, c.ran, said, word, f"{seconds:.0f} s", day)
             rows[c.goal] = f"| {' | '.join(cells)} |"
@@ -209,7 +217,22 @@ def write(found: dict[str, Outcome]) -> None:
     )
     lines = [rows[goal] for goal in sorted(rows, key=lambda goal: int(goal[1:]))]
     table = "\n".join((header, *lines))
+    listed = next((outcome.listed for outcome in found.values() if outcome.listed), ())
+    kept = [line for line in old.splitlines() if line[:2] == "| " and line[2:8] in VERDICTS]
+    sabotages = [_row(line) for line in listed] or kept
+    if sabotages:
+        caption = (
+            "B9, sabotage by sabotage:\n\n| | what was broken | noticed by |\n| --- | --- | --- |"
+        )
+        table = "\n".join((table, "", caption, *sabotages))
     PAGE.write_text(f"{before}{begin}\n\n{table}\n\n{end}{after}", encoding="utf-8")
+
+
+def _row(line: str) -> str:
+    """Return what tests.sabotage printed of a sabotage as a line of a table."""
+    verdict, rest = line[:6], line[8:]
+    what, test = rest.rsplit(maxsplit=1)
+    return f"| {verdict} | {what.strip()} | `{test}` |"
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ SE = "uli_fast/kernels/successive_elimination.py"
 PE = "uli_fast/kernels/phased_elimination.py"
 MISSING = "tests/players/test_missing.py"
 STUDY = "tests/study/test_contract.py"
+DAMAGE = "tests/study/test_damage.py"
+PLACE = "tests/study/test_place.py"
 CRASH = "tests/study/test_crash.py"
 JOURNAL = "uli_fast/_journal.py"
 LINES = "uli_fast/kernels/_lines.py"
@@ -664,7 +666,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "a checkpoint does not look at closures",
-        "uli_fast/experiments/fingerprint.py",
+        "uli_fast/_fingerprint.py",
         "value.__kwdefaults__, cells))",
         "value.__kwdefaults__))",
         "tests/experiments/test_checkpoints.py::test_a_rule_that_differs_in_its_closure_is_refused",
@@ -756,11 +758,46 @@ SABOTAGES = (
         f"{STUDY}::test_what_is_on_the_disk_is_what_was_said",
     ),
     Sabotage(
+        "study: a log without its file is not noticed",
+        JOURNAL,
+        "if log and size < HEADER:",
+        "if False:",
+        f"{DAMAGE}::test_a_log_without_its_file_begins_no_new_study",
+    ),
+    Sabotage(
+        "study: a damaged file is merged with its log",
+        JOURNAL,
+        "if named is None and _size(self._log):",
+        "if False:",
+        f"{DAMAGE}::test_a_file_that_is_refused_can_be_put_back",
+    ),
+    Sabotage(
+        "study: SQLite's lock is the only one",
+        "uli_fast/_files.py",
+        "fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        "pass",
+        f"{PLACE}::test_a_copy_made_by_the_driving_process_lets_nobody_in",
+    ),
+    Sabotage(
+        "study: a forked child keeps the lock",
+        JOURNAL,
+        "journal._lock.leave()",
+        "pass",
+        f"{PLACE}::test_the_lock_ends_with_the_process_that_opened_whatever_it_forked",
+    ),
+    Sabotage(
+        "study: another rule is let in",
+        "uli_fast/_study_setup.py",
+        "if begun[name] != now[name]:",
+        "if False:",
+        f"{STUDY}::test_a_rule_or_base_of_ones_own_that_differs_is_refused",
+    ),
+    Sabotage(
         "study: the lock is not kept",
         JOURNAL,
         'run("PRAGMA locking_mode=EXCLUSIVE")',
         "pass",
-        f"{CRASH}::test_a_second_process_is_turned_away_and_a_killed_one_leaves_no_lock",
+        f"{PLACE}::test_other_programs_that_know_sqlite_are_kept_out",
     ),
     Sabotage(
         "study: a failed commit leaves the player ahead",

@@ -28,6 +28,8 @@ from uli_fast.errors import (
 
 LARGEST_HORIZON = 10**18
 MOST_REPLICATIONS = 10**9
+MOST_ARMS = 10**8
+MOST_DECISIONS = 10**7  # asked for at once: a list of them is returned
 MOST_DIMENSIONS = 10**5
 LARGEST_NUMBER = 1e100  # its square is still a float
 SMALLEST_SHARED = 1e-300
@@ -109,6 +111,11 @@ def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int
 def replications(name: str, value: Any) -> int:
     """Return a number of replications that arrays can count."""
     return whole(name, value, most=MOST_REPLICATIONS)
+
+
+def decisions(name: str, value: Any) -> int:
+    """Return how many decisions are asked for in one call."""
+    return whole(name, value, most=MOST_DECISIONS)
 
 
 def dimension(name: str, value: Any) -> int:
@@ -291,16 +298,16 @@ def reward_range(low: Any, high: Any) -> tuple[float, float]:
     return interval(low, high)
 
 
-def reward(value: Any, low: float, high: float) -> float:
+def reward(value: Any, low: float, high: float, name: str = "reward") -> float:
     """Return a reward inside the declared range."""
     try:
         if isinstance(value, str | bytes):
             raise TypeError
         result = float(value)
     except Exception:  # whatever an object does when it is asked for its value
-        raise RewardRangeError("reward", f"must be a number, got {value!r}") from None
+        raise RewardRangeError(name, f"must be a number, got {value!r}") from None
     if not math.isfinite(result) or not low <= result <= high:
-        raise RewardRangeError("reward", f"must lie in [{low:g}, {high:g}], got {value!r}")
+        raise RewardRangeError(name, f"must lie in [{low:g}, {high:g}], got {value!r}")
     return result
 
 
@@ -327,7 +334,7 @@ def arms(name: str, value: Any) -> Labels:
         if not value:
             raise ArgumentError(name, "must hold at least one arm")
         return arm_names(name, value, len(value))
-    return tuple(range(whole(name, value)))
+    return tuple(range(whole(name, value, most=MOST_ARMS)))
 
 
 def seed(name: str, value: Any) -> int:
@@ -429,7 +436,9 @@ def seconds(name: str, value: Any) -> float:
     if isinstance(value, timedelta):
         value = value.total_seconds()
     result = number(name, value)
-    if abs(result) > LONGEST_WAIT:
+    if result < 0.0:
+        raise ArgumentError(name, f"must not be negative, got {value!r}")
+    if result > LONGEST_WAIT:
         raise ArgumentError(name, f"must be at most {LONGEST_WAIT:g} seconds, got {value!r}")
     return result
 
@@ -465,10 +474,10 @@ def file(name: str, value: Any) -> Path:
 
 
 def not_the_study(name: str, target: Path, study: Path | None) -> None:
-    """Refuse to write over the file of a study, or its log, by whatever name."""
+    """Refuse to write over the file of a study, its log or its lock, by whatever name."""
     if study is None:
         return
-    own = (study, Path(f"{os.path.realpath(study)}-wal"))
+    own = (study, *(Path(f"{os.path.realpath(study)}-{x}") for x in ("wal", "lock")))
     try:
         same = any(os.path.realpath(target) == os.path.realpath(x) for x in own)
         same = same or (target.exists() and any(x.exists() and x.samefile(target) for x in own))
@@ -580,7 +589,7 @@ def decision_points(name: str, value: Any, free: B1) -> B1:
         return np.ones_like(free)
     try:
         result = np.array(value, order="C")
-    except ValueError:  # ragged
+    except Exception:  # ragged, or whatever an object does when it is asked for its values
         result = np.array(None)
     if result.dtype != np.bool_ or result.shape != free.shape:
         raise ArgumentError(name, f"must be an array of True and False of shape {free.shape}")
@@ -752,7 +761,7 @@ def log_rows(
     except (KeyError, TypeError) as unknown:  # not an arm, or not even hashable
         raise ArgumentError("decisions", f"must be arms: {unknown}") from None
     if len(arms) <= FEW_ROWS:
-        few = [reward(value, low, high) for value in columns[1]]
+        few = [reward(value, low, high, "rewards") for value in columns[1]]
         return np.array(arms, np.int64), np.array(few, np.float64)
     values = _floats("rewards", columns[1])
     same_length("rewards", values.shape, 1)

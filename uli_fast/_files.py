@@ -1,15 +1,19 @@
-"""Files that are whole or not there, on the disk before anybody relies on them."""
+"""Files that are whole or not there, on the disk before anybody relies on them; locks."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from uli_fast.errors import ResultsError
+
+Inode: TypeAlias = tuple[int, int]  # device and number
 
 
 @contextlib.contextmanager
@@ -59,3 +63,80 @@ def flush_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def inode(file: str | int) -> Inode | None:
+    """Return what tells a file from another of the same name; None where there is none."""
+    try:
+        stat = os.stat(file)
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def lock(handle: int) -> bool:
+    """Take a lock that ends with the process; return whether it was free."""
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as problem:
+        if problem.errno not in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+            raise
+        return False
+    return True
+
+
+class LockFile:
+    """A file that is there while somebody works on the one beside it.
+
+    Its lock belongs to a handle of its own: nothing else that the process opens and closes can
+    drop it. It ends with the process, and only the file is left then.
+    """
+
+    def __init__(self, path: str, handle: int) -> None:
+        self.path, self._handle, self._inode = path, handle, inode(handle)
+        self._end = weakref.finalize(self, _let_go, path, handle)
+
+    @classmethod
+    def taken(cls, path: str) -> LockFile | None:
+        """Return the lock, or None where another process or study has it."""
+        while True:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                free = lock(handle)
+            except BaseException:
+                os.close(handle)
+                raise
+            if free and inode(path) == inode(handle):
+                return cls(path, handle)
+            os.close(handle)
+            if not free:
+                return None
+            # Its last holder removed it between our opening and our locking it: once more.
+
+    @property
+    def there(self) -> bool:
+        """Whether its name still leads to it: else others could hold one of that name."""
+        return inode(self.path) == self._inode
+
+    def release(self) -> None:
+        """Let others in."""
+        self._end()
+
+    def leave(self) -> None:
+        """Close what a fork has copied: the lock is the parent's, and must end with it."""
+        if self._end.detach() is not None:
+            os.close(self._handle)
+
+
+def _let_go(path: str, handle: int) -> None:
+    with contextlib.suppress(OSError):
+        if inode(path) == inode(handle):
+            os.unlink(path)
+    os.close(handle)

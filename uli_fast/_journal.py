@@ -3,13 +3,20 @@
 Every event carries the hash of the one before, so that nothing can be changed or taken out
 unnoticed. One connection holds an exclusive lock for as long as the study is open; an event is
 on the disk (WAL, synchronous=FULL) before whoever asked for it hears of it. A killed process
-leaves nothing to wait for: the operating system drops its lock, and SQLite drops what was not
+leaves nothing to wait for: the operating system drops its locks, and SQLite drops what was not
 committed.
 
-The lock and the log belong to the file, not to its name: whoever moves, replaces or deletes it
-under an open study makes its next write fail, and nothing is acknowledged that the name does not
-lead to. A connection that a fork has copied is never closed in the child, which would take the
-log away from the parent.
+SQLite's lock goes when the process closes any handle of the file, as a copy made by the driving
+program does. A lock file beside it, ``-lock``, has a lock that stays.
+
+SQLite's lock and the log belong to the file, not to its name: whoever moves, replaces or deletes
+it under an open study makes its next write fail, and nothing is acknowledged that the name does
+not lead to. A connection that a fork has copied is never closed in the child, which would take
+the log away from the parent.
+
+Closing merges the log into the file and deletes it, and SQLite deletes a log without a file. So a
+log that a killed process left is first read with a copy of its file: what is refused is left as
+it was, and may be mended.
 
 Crash tests: ``ULI_FAULT="tell-written:3"`` ends the process at the third pass of a point. The
 points are ``{create,ask,tell,missing}-{begun,written,committed}``: before the transaction, inside
@@ -32,14 +39,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import uli_fast
+from uli_fast._files import Inode, LockFile, flush_folder
+from uli_fast._files import inode as _inode
 from uli_fast.errors import StudyDivergedError, StudyError, StudyLockedError, StudyWriteError
 
 APPLICATION = 0x756C6931  # "uli1" in the header tells a study from other SQLite files
 FORMAT = 1
 GENESIS = "0" * 64
+HEADER = 100  # bytes with which every SQLite file begins
 LONGEST = 2**24  # bytes of a row, so that a hostile file cannot take all memory
 TRIES, PAUSE = 20, 0.05  # of reading a file that is being written to; seconds in between
 SCHEMA = (
@@ -70,7 +80,6 @@ POINTS = tuple(
 _compact = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 # In the names of errors that are about writing.
 _REFUSED = ("FULL", "READONLY", "CANTOPEN", "WRITE", "FSYNC", "TRUNCATE")
-Inode: TypeAlias = tuple[int, int]  # device and number
 # Files open in this process, and those that were open in its parent when it was forked.
 _open_here: set[Inode] = set()
 _inherited: set[Inode] = set()
@@ -111,7 +120,8 @@ class Journal:
         self._connection: sqlite3.Connection | None = None
         self._mine = False  # whether the file is this study's to take away: locked, and was empty
         self._at = os.path.abspath(path)  # the working folder may change
-        self._log = f"{os.path.realpath(path)}-wal"
+        self._log = _log_of(path)
+        self._log_size = 0  # after our last write
         self._key, self._log_key = _inode(self._at), None
         if self._key in _inherited:
             raise StudyLockedError(
@@ -120,22 +130,38 @@ class Journal:
         self._made = self._key is None  # by this very opening; nobody else's if it is empty
         if self._key is not None and (_sealed(path) or not os.access(path, os.W_OK)):
             raise StudyWriteError(f"{self.path} is read-only; Study.read looks at it")
-        with refused(self.path):
-            _journals.add(self)
-            self._connection = _connected(path)
-            try:
-                self._prepare()
-            except BaseException as problem:
-                busy = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-                code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF
-                if self._made and code not in busy and os.path.getsize(self._at) == 0:
-                    self._mine = True  # the disk is so full that not even the lock could be had
-                self._remove()
-                self._connection.close()
-                raise
+        with refused(self.path, writing=True):
+            lock = LockFile.taken(f"{os.path.realpath(path)}-lock")
+        if lock is None:
+            raise StudyLockedError(f"{self.path} is open in another process or study")
+        self._lock = lock
+        _journals.add(self)
+        try:
+            check_remains(path, self.path)
+            with refused(self.path):
+                if named is None and _size(self._log):
+                    _read_copy(path, list(_stamps(path)))
+                self._connect(path)
+        except BaseException:
+            lock.release()
+            raise
         self._key, self._log_key = _inode(self._at), _inode(self._log)
+        self._log_size = _size(self._log)
         if self._key is not None:
             _open_here.add(self._key)
+
+    def _connect(self, path: Path) -> None:
+        self._connection = _connected(path)
+        try:
+            self._prepare()
+        except BaseException as problem:
+            busy = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF
+            if self._made and code not in busy and os.path.getsize(self._at) == 0:
+                self._mine = True  # the disk is so full that not even the lock could be had
+            self._remove()
+            self._connection.close()
+            raise
 
     def _prepare(self) -> None:
         """Take the lock, refuse a file that is something else, and make every commit durable."""
@@ -191,7 +217,7 @@ class Journal:
         """Make the tables, and record what the study is, at once."""
         self._add("create", None, None, content, SCHEMA)
         with refused(self.path, writing=True):
-            flush_folder(Path(self._at))
+            flush_folder(Path(self._at).parent)
 
     def add(
         self, kind: str, decision: int, request: str | None, content: Mapping[str, Any]
@@ -215,6 +241,11 @@ class Journal:
         event = event._replace(hash=digest(event))
         fault(f"{kind}-begun")
         self._check_place()
+        if _size(self._log) != self._log_size:
+            raise StudyWriteError(
+                f"{self.path}: somebody else has written to its log while it was open; "
+                "what was to be recorded is not"
+            )
         with refused(self.path, writing=True):
             try:
                 self._run("BEGIN IMMEDIATE")
@@ -230,6 +261,8 @@ class Journal:
                 with contextlib.suppress(sqlite3.Error):  # the first error is what matters
                     self._connected().rollback()
                 raise
+            finally:
+                self._log_size = _size(self._log)
         self._check_place()  # it may have happened meanwhile
         self._last = event
         fault(f"{kind}-committed")
@@ -246,6 +279,7 @@ class Journal:
                     self._connection.close()
                 self._connection = None
                 _open_here.discard(self._key or (0, 0))
+                self._lock.release()
 
     def give_up(self) -> None:
         """Let go of a file that could not be opened, and leave nothing of a failed beginning."""
@@ -255,7 +289,8 @@ class Journal:
 
     def _remove(self) -> None:
         if self._mine:  # while it is locked: nobody else has begun to use it
-            for name in (self._at, self._log, f"{self._log[:-4]}-journal"):
+            # The file last: a log without one would look like a study that was lost.
+            for name in (self._log, f"{self._log[:-4]}-journal", self._at):
                 with contextlib.suppress(OSError):
                     os.unlink(name)
 
@@ -263,10 +298,11 @@ class Journal:
         """Refuse to go on with a file that is not, or not wholly, where it was opened."""
         if self._log_key is None:
             self._log_key = _inode(self._log)  # it is made by the first write
-        if _inode(self._at) != self._key or _inode(self._log) != self._log_key:
+        here = _inode(self._at) == self._key and _inode(self._log) == self._log_key
+        if not (here and self._lock.there):
             raise StudyWriteError(
-                f"{self.path}: the file was moved, replaced or deleted while it was open; "
-                "what was to be recorded is not"
+                f"{self.path}: the file, its log or its lock was moved, replaced or deleted while "
+                "it was open; what was to be recorded is not"
             )
 
     def _connected(self) -> sqlite3.Connection:
@@ -277,13 +313,32 @@ class Journal:
         return self._connected().execute(sql, values).fetchall()
 
 
-def _inode(path: str) -> Inode | None:
-    """Return what tells a file from another of the same name; None where there is none."""
+def _log_of(path: Path) -> str:
+    return f"{os.path.realpath(path)}-wal"  # SQLite follows links
+
+
+def _size(path: str | Path) -> int:
+    """Return the size of a file, 0 where there is none."""
     try:
-        stat = os.stat(path)
+        return os.stat(path).st_size
     except OSError:
-        return None
-    return stat.st_dev, stat.st_ino
+        return 0
+
+
+def check_remains(path: Path, named: Path) -> None:
+    """Refuse what SQLite would take for the beginning of a new study: it would write over it.
+
+    It deletes a log without its file, too. A beginning that was killed leaves neither: the file
+    is empty, or a whole page, before there is anything in its log.
+    """
+    log, size = _size(_log_of(path)), _size(path)
+    if log and size < HEADER:
+        raise StudyError(
+            f"{named} is damaged: its log, {named.name}-wal, is there, and the file is gone or "
+            "empty; nothing was changed"
+        )
+    if 0 < size < HEADER:
+        raise StudyError(f"{named} is damaged or no study: it has {size} bytes")
 
 
 def _sealed(path: Path) -> bool:
@@ -301,6 +356,7 @@ def _after_fork() -> None:
     parent is writing to. A reference too many keeps them from ever being closed.
     """
     for journal in list(_journals):
+        journal._lock.leave()
         if journal._connection is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(journal._connection))
             if journal._key is not None:
@@ -380,7 +436,7 @@ def _read_copy(path: Path, files: list[Path]) -> list[Event]:
 def _stamps(path: Path) -> dict[Path, tuple[int, int, int]]:
     """Return what changes when the file or its log is written to."""
     stamps = {}
-    for file in (path, Path(f"{os.path.realpath(path)}-wal")):  # SQLite follows links
+    for file in (path, Path(_log_of(path))):
         try:
             stat = file.stat()
         except FileNotFoundError:
@@ -412,16 +468,6 @@ def refused(path: Path, writing: bool = False) -> Iterator[None]:
     except OSError as problem:
         kind = StudyWriteError if writing else StudyError
         raise kind(f"{path}: {problem.strerror or problem}") from problem
-
-
-def flush_folder(path: Path) -> None:
-    """Make sure that a new file's name is on the disk too."""
-    if os.name != "nt":
-        handle = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def fault_point() -> tuple[str, int] | None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import signature
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._fingerprint import fingerprint
 from uli_fast.errors import ArgumentError, StudyError
 from uli_fast.learners._sets import SetLearner
 from uli_fast.learners.policy_elimination import PolicyElimination
 from uli_fast.players import rebuilt
-from uli_fast.players._base import describe
-from uli_fast.players.spanner_elimination import fingerprint
+from uli_fast.players._base import describe, parameters
+from uli_fast.players.spanner_elimination import extent, n_directions
 from uli_fast.simulate import Learner
 
 MOST_ARMS = 10**6  # so that a hostile file cannot take all memory
@@ -63,6 +66,7 @@ class Setup:
         """Return everything as JSON has it, from a player that has just been started."""
         about: dict[str, Any] = {
             "learner": describe(self.learner),
+            "own": _own(self.learner),
             "seed": self.arguments["seed"],
             "low": player.low if math.isfinite(player.low) else None,
             "high": player.high if math.isfinite(player.high) else None,
@@ -80,11 +84,12 @@ class Setup:
     def recorded(cls, record: Mapping[str, Any], learner: Any, arms: Any) -> Setup:
         """Rebuild what was recorded; what could not be written down must be given."""
         about = dict(record)
-        spec = about.pop("learner")
+        spec, own = about.pop("learner"), about.pop("own", {})  # older files have no marks
         if learner is None:
             learner = rebuilt(spec)
         elif not isinstance(learner, Learner) or describe(learner) != spec:
             raise ArgumentError("learner", f"this study was begun with {spec}, not {learner!r}")
+        _check_own(own, _own(learner))
         for name, infinite in (("low", -math.inf), ("high", math.inf)):
             about[name] = infinite if about[name] is None else about[name]
         if "arms" in about:
@@ -129,8 +134,40 @@ def _described(region: Any) -> dict[str, Any]:
     return {
         "set": kind.__name__ if plain else None,
         "parameters": parameters,
-        "extent": fingerprint(region),
+        "extent": extent(region),
     }
+
+
+def _own(learner: Any) -> dict[str, str]:
+    """Return marks of the functions and objects of the user's own that a learner holds.
+
+    A mark is of the code that Python made of a function, and so of this Python's alone. What
+    cannot be looked into has none.
+    """
+    marks = {}
+    for name, value in parameters(learner).items():
+        plain = isinstance(value, int | float | str | list | tuple | None)
+        if plain or type(value).__module__.startswith("uli_fast."):
+            continue
+        methods = [x for x in vars(type(value)).values() if isinstance(x, FunctionType)]
+        try:
+            marks[name] = fingerprint((value, methods))
+        except Exception:  # whatever an object of the user's does when it is looked at
+            continue
+    return marks | {"python": sys.version.split()[0]} if marks else {}
+
+
+def _check_own(begun: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Refuse another function or object than that of the beginning, where they can be told."""
+    if begun.get("python") != now.get("python"):
+        return
+    for name in begun.keys() & now.keys():
+        if begun[name] != now[name]:
+            raise ArgumentError(
+                "learner",
+                f"its {name} is not what this study was begun with: the code, or what it uses, "
+                "differs",
+            )
 
 
 def _read(arms: Mapping[str, Any], given: Any) -> Any:
@@ -146,10 +183,13 @@ def _read(arms: Mapping[str, Any], given: Any) -> Any:
     if "vectors" in arms:
         return np.array(arms["vectors"])
     if arms["set"] in PLAIN_SETS:
+        d = arms["parameters"].get("d")
+        if d is not None and n_directions(d) != len(arms["extent"]):
+            raise ValueError(f"a set in {d} dimensions is not the one whose extent is recorded")
         return getattr(arm_sets, arms["set"])(**arms["parameters"])
     if given is None:
         raise ArgumentError("arms", "must be given: this set could not be written down")
-    found = fingerprint(arm_sets.as_arm_set(given))
+    found = extent(arm_sets.as_arm_set(given))
     if not _close(found, arms["extent"]):
         raise ArgumentError("arms", "are not those of the study: their extent differs")
     return given

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from uli_fast import _check
 from uli_fast._history import History
-from uli_fast._journal import Event, Journal, fault_point, read_events, refused
+from uli_fast._journal import (
+    Event,
+    Journal,
+    check_remains,
+    fault_point,
+    read_events,
+    refused,
+)
 from uli_fast._study_setup import Setup, check_same, first_content
 from uli_fast._trace import Trace, hostile, shown
 from uli_fast.errors import (
@@ -78,6 +85,7 @@ class Study:
         file, given = _check.file("path", path), {"arms": arms, "seed": seed, **options}
         setup = player = None
         fault_point()
+        check_remains(file, file)
         with refused(file):
             new = not file.exists()
         if new:

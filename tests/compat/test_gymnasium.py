@@ -4,6 +4,7 @@ import copy
 import math
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -152,6 +153,20 @@ def test_steps_that_cannot_be_are_refused():
         PolicyAgent(uli.mdps.river_swim(2, 2), LEARNER, horizon=3)
     with pytest.raises(ArgumentError, match="table P"):
         PolicyAgent(object(), LEARNER, horizon=3)
+
+
+@pytest.mark.parametrize("learner", [uli.SuccessiveElimination(0.1), uli.UCB(0.1)], ids=str)
+def test_a_reward_of_no_step_is_credited_to_no_arm(learner):
+    agent = BanditAgent(types.SimpleNamespace(action_space=types.SimpleNamespace(n=2)), learner)
+    for _ in range(3):
+        with pytest.raises(UliError, match="act\\(\\) comes before observe"):
+            agent.observe(0, 1.0)
+        arm = agent.act()
+        assert agent.act() == arm  # looking twice is one step
+        with pytest.raises(ArgumentError, match="reward"):
+            agent.observe(0, 7.0)
+        agent.observe(0, 1.0)  # what was refused has not ended the step
+    assert agent._seat.player._state.n.sum() == 3
 
 
 @pytest.mark.parametrize("learner", [uli.UCBVI(0.1), uli.UBEV(0.1)], ids=str)

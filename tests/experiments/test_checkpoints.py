@@ -4,14 +4,15 @@ import functools
 import math
 import subprocess
 import sys
+from fractions import Fraction
 
 import numba
 import numpy as np
 import pytest
 
 import uli_fast as uli
+from uli_fast._fingerprint import fingerprint
 from uli_fast.errors import ArgumentError, RunsFileError
-from uli_fast.experiments.fingerprint import fingerprint
 
 TWO = uli.BernoulliBandit([0.5, 0.4])
 SLACK = 3.0
@@ -96,6 +97,7 @@ def pairs():
     yield np.zeros(2), np.zeros(2, np.float32)
     yield np.arange(4), np.arange(4).reshape(2, 2)
     yield {1, 2}, {1, 3}
+    yield Fraction(1, 2), Fraction(1, 3)
     yield "ab", ("a", "b")
     yield np.sqrt, np.log
 
@@ -114,7 +116,7 @@ def test_a_global_that_a_function_uses_counts(monkeypatch):
 
 def test_a_fingerprint_is_the_same_in_every_process():
     code = (
-        "from uli_fast.experiments.fingerprint import fingerprint as f\n"
+        "from uli_fast._fingerprint import fingerprint as f\n"
         "import numpy as np\n"
         "def g(x):\n    return [y + np.sqrt(len(str(z))) for y in x for z in {1, 2}]\n"
         "print(f(g), f({'b', 'a', 'c'}), f([g, {'k': g}]))"

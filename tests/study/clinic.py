@@ -5,6 +5,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -129,6 +130,10 @@ class Clinic:
         self.process.stdin.flush()
         self.job = int(self.process.stdout.readline())
         return self.job
+
+    def alive(self):
+        """Return whether the job has not ended yet: how it did would be there to read."""
+        return not select.select([self.process.stdout], [], [], 0)[0]
 
     def wait(self):
         """Return how the job ended: its exit code, or minus the signal."""

@@ -1,10 +1,13 @@
 """A study decides as the bare player does, and forgets nothing."""
 
+import functools
 import json
 import math
 import sqlite3
 import threading
+from dataclasses import replace
 from datetime import timedelta
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -494,6 +497,78 @@ def test_a_rule_of_ones_own_must_be_given_again(path):
         uli.Study.open(path)
     with uli.Study.open(path, rule) as study:
         assert len(study.history()) == 1
+
+
+def framework(slack=1.0, keep=4):
+    rule = lambda n, total, active, t: active if t < keep else active & (n > 0)  # noqa: E731
+    return uli.EliminationFramework(rule, lambda delta, t: slack / t)
+
+
+class Even:
+    """A base of one's own."""
+
+    losses = "unit"
+
+    def __init__(self, factor=1.0):
+        self.factor = factor
+
+    def g(self, arms, delta):
+        return self.factor * len(arms) * math.log(10 * len(arms) / delta)
+
+    def start_phase(self, arms, rounds, delta):
+        return uli.Exp3P().start_phase(arms, rounds, delta)
+
+
+class Odd(Even):
+    def g(self, arms, delta):
+        return 2.0 * super().g(arms, delta)
+
+
+Odd.__qualname__ = Odd.__name__ = "Even"
+
+
+@pytest.mark.parametrize(
+    "begun, others",
+    [
+        (framework(), {"f": framework(slack=2.0), "rule": framework(keep=5)}),
+        (
+            uli.MetaElimination(Even(), 0.1),
+            {"base": uli.MetaElimination(Even(2.0), 0.1), "its base": uli.MetaElimination(Odd())},
+        ),
+    ],
+    ids=["functions", "a base"],
+)
+def test_a_rule_or_base_of_ones_own_that_differs_is_refused(path, begun, others):
+    uli.Study.open(path, begun, 2).close()
+    for name, other in others.items():
+        for look in (uli.Study.open, uli.Study.read, uli.Study.audit):
+            with pytest.raises(ArgumentError, match=f"{name} is not what") as caught:
+                look(path, replace(other, delta=begun.delta))
+            assert caught.value.argument == "learner"
+    uli.Study.open(path, begun).close()
+
+
+@pytest.mark.parametrize("kind", [Fraction, np.float32, float])
+def test_a_number_that_differs_is_refused_whatever_it_is_written_with(path, kind):
+    begun, other = (uli.SuccessiveElimination(kind(x)) for x in (0.25, 0.5))
+    uli.Study.open(path, begun, 2).close()
+    with pytest.raises(ArgumentError, match="begun with"):
+        uli.Study.open(path, other)
+    uli.Study.open(path, begun).close()
+
+
+def test_a_rule_is_told_apart_only_where_that_is_certain(path, monkeypatch):
+    """Not in a file of an older version, nor under another Python, nor if it cannot be."""
+    uli.Study.open(path, framework(), 2).close()
+    marks = uli.Study.read(path, framework())._setup.record(framework().start(2))["own"]
+    for own in ({}, marks | {"python": "3.10.1"}, {"python": marks["python"]}):
+        rewritten(path, swapped(0, own=own))
+        uli.Study.open(path, framework(slack=2.0)).close()
+    path.unlink()
+    opaque = functools.partial(max, object())  # what it holds has neither name nor attributes
+    uli.Study.open(path, replace(framework(), f=opaque), 2).close()
+    opaque = functools.partial(min, object())
+    uli.Study.open(path, replace(framework(), f=opaque)).close()
 
 
 @pytest.mark.filterwarnings("ignore::uli_fast.errors.SaturationWarning")

@@ -31,6 +31,15 @@ def said(log):
     return [json.loads(x) for x in log.read_bytes().split(b"\n")[:-1]]
 
 
+def wait_for_lines(clinic, log, lines):
+    """Wait until so many lines are acknowledged; fail if the clinic ends or hangs before."""
+    until = time.monotonic() + 60.0
+    while lines_of(log) < lines:
+        assert clinic.alive(), f"the clinic ended after {lines_of(log)} of {lines} lines"
+        assert time.monotonic() < until, f"{lines_of(log)} of {lines} lines in a minute"
+        time.sleep(0.001)
+
+
 def lines_of(log):
     return log.read_bytes().count(b"\n") if log.exists() else 0
 
@@ -92,8 +101,7 @@ def killed(clinic, folder, path, kills, seed):
         lines = lines_of(log)
         job = {"do": "treat", "path": str(path), "log": str(log), "patients": 10**6}
         pid = clinic.start(**job, first=first)
-        while lines_of(log) < lines + rng.randrange(1, 12):
-            time.sleep(0.001)
+        wait_for_lines(clinic, log, lines + rng.randrange(1, 12))
         time.sleep(rng.random() * 0.01)
         os.kill(pid, signal.SIGKILL)
         assert clinic.wait() == -signal.SIGKILL
@@ -150,8 +158,7 @@ def test_a_second_process_is_turned_away_and_a_killed_one_leaves_no_lock(clinic,
     treat(path, range(3))
     log = folder / "log"
     pid = clinic.start(do="hold", path=str(path), log=str(log))
-    while not said(log):
-        time.sleep(0.001)
+    wait_for_lines(clinic, log, 1)
     with pytest.raises(StudyLockedError):
         uli.Study.open(path)
     with uli.Study.read(path) as study:  # looking is allowed

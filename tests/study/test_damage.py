@@ -43,19 +43,29 @@ def copied(source, target):
             shutil.copyfile(f"{source}{suffix}", f"{target}{suffix}")
 
 
+def contents(path):
+    """Return the bytes of a study's file and of its log."""
+    files = {suffix: Path(f"{path}{suffix}") for suffix in ("", "-wal")}
+    return {suffix: file.read_bytes() for suffix, file in files.items() if file.exists()}
+
+
 def judged(path, events):
     """Open what is left: True if it is a prefix and goes on, False if it is refused."""
+    before = contents(path)
     try:
         looked = read_events(path)
         assert looked == events[: len(looked)]
     except StudyError:
         pass
+    # With a log beside it, a program that would begin a study must not be let to.
+    given = (learner(), ARMS) if before.get("-wal") else ()
     try:
-        study = uli.Study.open(path)
+        study = uli.Study.open(path, *given)
     except StudyError:
+        assert contents(path) == before
         return False
     except ArgumentError as problem:  # nothing is left at all
-        assert problem.argument == "learner" and "no study" not in str(problem)
+        assert before == {"": b""} and "holds no study yet" in str(problem)
         return False
     with study:
         found = list(study._journal.events())
@@ -87,7 +97,7 @@ def test_damage_is_noticed_or_harmless(files, folder, which, how):
     source, suffixes, events = files[which]
     rng, kept = random.Random(f"{which} {how}"), 0
     size = os.path.getsize(f"{source}{suffixes[0]}")
-    for offset in sorted(rng.sample(range(size), OFFSETS)):
+    for offset in sorted({0, 1, 99, *rng.sample(range(size), OFFSETS)}):
         copy = folder / "copy.db"
         copied(source, copy)
         with open(f"{copy}{suffixes[0]}", "r+b") as file:
@@ -103,6 +113,41 @@ def test_damage_is_noticed_or_harmless(files, folder, which, how):
         assert kept > OFFSETS // 2  # a log that is cut is a prefix
     elif how != "cut":
         assert kept < OFFSETS
+
+
+@pytest.mark.parametrize("given", [(), (learner(), ARMS)], ids=["going on", "beginning"])
+@pytest.mark.parametrize("size", [None, 0, 1, 99])
+def test_a_log_without_its_file_begins_no_new_study(files, folder, size, given):
+    source, _, events = files["killed"]
+    copy = folder / "copy.db"
+    copied(source, copy)
+    if size is None:
+        copy.unlink()
+    else:
+        os.truncate(copy, size)
+    before = contents(copy)
+    for _ in range(2):
+        with pytest.raises(StudyError, match=r"its log, copy\.db-wal, is there"):
+            uli.Study.open(copy, *given)
+    assert contents(copy) == before
+    shutil.copyfile(source, copy)
+    assert read_events(copy) == events
+
+
+def test_a_file_that_is_refused_can_be_put_back(files, folder):
+    """Its log is neither merged into it nor deleted, so that a copy of the file mends all."""
+    source, _, events = files["killed"]
+    for offset in (100, 4096, 8192):
+        copy = folder / "copy.db"
+        copied(source, copy)
+        os.truncate(copy, offset)
+        before = contents(copy)
+        with pytest.raises(StudyError):
+            uli.Study.open(copy)
+        assert contents(copy) == before
+        shutil.copyfile(source, copy)
+        with uli.Study.open(copy) as study:
+            assert list(study._journal.events()) == events
 
 
 def test_the_log_alone_being_lost_leaves_a_prefix(files, folder):

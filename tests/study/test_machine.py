@@ -115,7 +115,7 @@ class Machine(RuleBasedStateMachine):
     def die(self):
         """Leave the files as a kill would, and go on with a copy of them."""
         copy = self.folder / f"copy{len(list(self.folder.iterdir()))}.db"
-        for suffix in ("", "-wal"):  # this drops the lock, which nobody here competes for
+        for suffix in ("", "-wal"):  # this drops SQLite's lock; ours stays
             if Path(f"{self.path}{suffix}").exists():
                 shutil.copyfile(f"{self.path}{suffix}", f"{copy}{suffix}")
         self.study.close()

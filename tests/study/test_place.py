@@ -1,6 +1,8 @@
 """The file is moved, replaced, deleted or inherited by a fork under an open study."""
 
+import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +12,7 @@ import pytest
 
 import uli_fast as uli
 from tests.study.clinic import ARMS, learner, treat
-from uli_fast.errors import StudyWriteError
+from uli_fast.errors import StudyLockedError, StudyWriteError
 
 MOVED = "moved, replaced or deleted"
 
@@ -27,6 +29,7 @@ TRICKS = {
     "replaced": replaced,
     "folder renamed": lambda path: path.parent.rename(path.parent.with_name("away")),
     "log deleted": lambda path: path.with_name("trial.db-wal").unlink(),
+    "lock deleted": lambda path: path.with_name("trial.db-lock").unlink(),
     "log replaced": lambda path: os.replace(path.with_name("x"), path.with_name("trial.db-wal")),
 }
 
@@ -50,7 +53,7 @@ def test_nothing_is_acknowledged_where_the_name_does_not_lead(trick, folder):
     with pytest.raises(StudyWriteError, match=MOVED):
         study.close()
     study.close()
-    if "log" in trick:  # what the deleted log held was written back
+    if "lo" in trick:  # what the deleted log held was written back
         with uli.Study.open(path) as again:
             assert again.ask("first") == first
 
@@ -60,7 +63,8 @@ def test_a_log_of_another_study_is_left_alone(folder, path):
     study = uli.Study.open(path, learner(), ARMS)
     study.ask("first")
     path.rename(folder / "away.db")
-    path.with_name("trial.db-wal").rename(folder / "away.db-wal")
+    for suffix in ("-wal", "-lock"):
+        path.with_name(f"trial.db{suffix}").rename(folder / f"away.db{suffix}")
     drive = f"""
         import os, uli_fast as uli
         from tests.study.clinic import ARMS, learner
@@ -75,6 +79,60 @@ def test_a_log_of_another_study_is_left_alone(folder, path):
         assert [r.request_id for r in theirs.history()] == ["theirs"]
     with uli.Study.open(folder / "away.db") as ours:
         assert [r.request_id for r in ours.history()] == ["first"]
+
+
+def tried(path):
+    """Open a study in another process; return what that said."""
+    code = "import sys, uli_fast as uli; uli.Study.open(sys.argv[1]).ask('theirs')"
+    command = [sys.executable, "-c", code, str(path)]
+    return subprocess.run(command, capture_output=True, text=True).stderr
+
+
+def test_a_copy_made_by_the_driving_process_lets_nobody_in(folder, path):
+    """Closing any handle of the file drops SQLite's lock on it; ours stays."""
+    with uli.Study.open(path, learner(), ARMS) as study:
+        study.ask("first")
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{path}{suffix}", folder / f"copy.db{suffix}")
+        assert "StudyLockedError" in tried(path)
+        study.ask("second")
+    assert tried(path) == ""
+    with uli.Study.open(path) as study:
+        assert [r.request_id for r in study.history()] == ["first", "second", "theirs"]
+    with uli.Study.open(folder / "copy.db") as study:
+        assert [r.request_id for r in study.history()] == ["first"]
+
+
+def test_other_programs_that_know_sqlite_are_kept_out(path):
+    code = "import sqlite3, sys; sqlite3.connect(sys.argv[1], 0).execute('SELECT * FROM event')"
+    with uli.Study.open(path, learner(), ARMS) as study:
+        study.ask("first")
+        command = [sys.executable, "-c", code, str(path)]
+        found = subprocess.run(command, capture_output=True, text=True)
+        assert "database is locked" in found.stderr
+        study.ask("second")
+
+
+def test_a_log_that_grows_by_itself_is_noticed(path):
+    with uli.Study.open(path, learner(), ARMS) as study:
+        study.ask("first")
+        with path.with_name("trial.db-wal").open("ab") as log:
+            log.write(b"x")
+        with pytest.raises(StudyWriteError, match="somebody else"):
+            study.ask("second")
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_study_that_is_dropped_lets_go_of_its_file(folder, path):
+    study = uli.Study.open(path, learner(), ARMS)
+    with pytest.raises(StudyLockedError):
+        uli.Study.open(path)
+    study.ask("first")
+    del study
+    gc.collect()
+    with uli.Study.open(path) as study:
+        assert [r.request_id for r in study.history()] == ["first"]
+    assert [p.name for p in folder.iterdir()] == ["trial.db"]
 
 
 def test_the_working_folder_may_change(folder, monkeypatch):
@@ -138,3 +196,31 @@ def test_a_forked_child_harms_nothing(how, path):
     with uli.Study.open(path) as study:
         history = study.history()
     assert [(r.request_id, r.reward) for r in history] == [(f"p{i}", 1.0) for i in range(6)]
+
+
+ORPHANS = """
+import os, signal, sys, time
+import uli_fast as uli
+from tests.study.clinic import ARMS, learner
+study = uli.Study.open(sys.argv[1], learner(), ARMS)
+study.ask("first")
+if os.fork() == 0:
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+signal.pause()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_the_lock_ends_with_the_process_that_opened_whatever_it_forked(path):
+    command = [sys.executable, "-c", ORPHANS, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        child = int(parent.stdout.readline())
+        try:
+            parent.kill()
+            parent.wait()
+            os.kill(child, 0)  # it lives on
+            with uli.Study.open(path) as study:
+                assert [r.request_id for r in study.history()] == ["first"]
+        finally:
+            os.kill(child, signal.SIGKILL)

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tracemalloc
 
 import pytest
 
@@ -137,6 +138,7 @@ def test_arguments(path, argument, words, call):
         {"arms": {"number": 10**30}},
         {"arms": 7},
         {"arms": {"set": "Ball", "parameters": 3}},
+        {"own": 5},
     ],
     ids=str,
 )
@@ -146,6 +148,21 @@ def test_a_beginning_that_makes_no_sense_is_a_damaged_file(path, about):
     for look in (uli.Study.read, uli.Study.audit, uli.Study.open):
         with pytest.raises(StudyError, match=str(path)):
             look(path)
+
+
+@pytest.mark.parametrize("extent", [[1.0], [1.0] * 14, 5])
+def test_a_set_is_no_larger_than_what_is_recorded_of_it(path, extent):
+    """A small file cannot ask for a matrix of 30,000 by 30,000."""
+    arms = {"set": "Simplex", "parameters": {"d": 30_000}, "extent": extent}
+    with uli.Study.open(path, uli.SpannerElimination(0.1), uli.arm_sets.Simplex(3)):
+        pass
+    rewritten(path, swapped(0, arms=arms))
+    for look in (uli.Study.read, uli.Study.audit, uli.Study.open):
+        tracemalloc.start()
+        with pytest.raises(StudyError, match=str(path)):
+            look(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+        tracemalloc.stop()
 
 
 def test_arms_that_nobody_could_tell_apart(path, folder):

@@ -52,7 +52,7 @@ class BanditAgent(LearningAgent):
     def fit(self, budget: int, **kwargs: Any) -> None:
         """Play ``budget`` more rounds."""
         seat, env = self._seat(), self.env
-        more = _check.whole("budget", budget)
+        more = _check.horizon("budget", budget)
         env.reset()
         for t in range(self.budget + 1, self.budget + more + 1):
             arm = seat.choose()

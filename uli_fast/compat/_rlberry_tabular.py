@@ -50,7 +50,7 @@ class TabularAgent(LearningAgent):
 
     def fit(self, budget: int, **kwargs: Any) -> None:
         """Play ``budget`` more episodes."""
-        more = _check.whole("budget", budget)
+        more = _check.horizon("budget", budget)
         if self._live is None:
             self._simulate(self.budget + more)
         else:

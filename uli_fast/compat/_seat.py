@@ -46,10 +46,11 @@ def take_seat(
     high: float = 1.0,
     seed: int | None = None,
     horizon: int | None = None,
+    name: str = "learner",
 ) -> Seat:
-    """Start a learner on arms 0..n_arms-1."""
+    """Start a learner on arms 0..n_arms-1; errors call it by its name elsewhere."""
     if not isinstance(learner, ArmLearner):
-        raise ArgumentError("learner", f"is not a learner for arms: {learner!r}")
+        raise ArgumentError(name, f"is not a learner for arms: {learner!r}")
     player = learner.start(n_arms, seed=seed, horizon=horizon, low=low, high=high)
     return _seat_of(player)
 

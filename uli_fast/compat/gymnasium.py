@@ -65,18 +65,22 @@ class BanditAgent:
         from uli_fast.compat._seat import take_seat
 
         n_arms = _check.whole("env", getattr(getattr(env, "action_space", None), "n", None))
-        self.done = False
+        self.done = self._acted = False
         self._seat = take_seat(learner, n_arms, low, high, seed, horizon)
 
     def act(self, observation: Any = 0) -> int:
         """Return the arm to play."""
+        self._acted = True
         return self._seat.choose()
 
     def observe(
         self, observation: Any, reward: float, terminated: bool = False, truncated: bool = False
     ) -> None:
         """Take in the reward of the arm that ``act`` named."""
+        if not self._acted:
+            raise UliError("act() comes before observe()")
         self._seat.learn(self._seat.choose(), reward)
+        self._acted = False
 
     def certificate(self) -> Certificate:
         """Return what is certain of every active arm."""

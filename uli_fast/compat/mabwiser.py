@@ -163,8 +163,8 @@ class MAB:
 
         words = np.random.SeedSequence(self.seed, spawn_key=(self._fits,)).generate_state(4)
         seed = int.from_bytes(words.tobytes(), "little")
-        arms, learner = len(self.arms), self.learning_policy
-        return take_seat(learner, arms, self.low, self.high, seed, self.horizon)
+        about = (self.low, self.high, seed, self.horizon, "learning_policy")
+        return take_seat(self.learning_policy, len(self.arms), *about)
 
     def _begin(self, seat: Seat) -> None:
         self._seat = seat

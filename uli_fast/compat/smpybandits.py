@@ -70,7 +70,7 @@ class Policy:
     ) -> None:
         if self.made_of is None:
             raise UliError("Policy is made by policy(learner)")
-        self.nbArms = _check.whole("nbArms", nbArms)
+        self.nbArms = _check.whole("nbArms", nbArms, most=_check.MOST_ARMS)
         self.lower, self.amplitude = lower, amplitude
         if lower == -math.inf and amplitude == math.inf:
             self._low, self._high = -math.inf, math.inf

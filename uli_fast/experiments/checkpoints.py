@@ -10,9 +10,9 @@ from typing import Any
 
 from uli_fast import _check
 from uli_fast._files import refused
+from uli_fast._fingerprint import fingerprint
 from uli_fast._progress import follow
 from uli_fast.errors import ArgumentError
-from uli_fast.experiments.fingerprint import fingerprint
 from uli_fast.experiments.store import Store, locked, refuse_strangers
 from uli_fast.runs import Runs
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from uli_fast._files import make_folder, refused, write_text
+from uli_fast._files import lock, make_folder, refused, write_text
 from uli_fast.errors import ResultsError, RunsFileError
 from uli_fast.runs import Runs, versions
 
@@ -153,25 +153,13 @@ def locked(folder: Path) -> Iterator[None]:
         make_folder(folder)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        try:
-            _lock(handle)
-        except OSError:
-            raise ResultsError(f"{folder} is being written to by another process") from None
+        with refused(folder):
+            mine = lock(handle)
+        if not mine:
+            raise ResultsError(f"{folder} is being written to by another process")
         yield
     finally:
         os.close(handle)
-
-
-def _lock(handle: int) -> None:
-    """Take a lock that ends with the process."""
-    if os.name == "nt":
-        import msvcrt
-
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-    else:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _differences(there: Any, here: Mapping[str, Any]) -> Iterator[str]:

@@ -70,7 +70,14 @@ def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> 
         numbered = labels == list(range(len(labels)))
         player = learner.revive(len(labels) if numbered else labels, low, high, state["extra"])
         player._load(state)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as problem:
+    except (
+        AttributeError,
+        LookupError,
+        OverflowError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as problem:
         if isinstance(problem, StateError):
             raise
         raise StateError("state", f"cannot be restored: {problem!r}") from problem

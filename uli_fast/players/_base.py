@@ -115,7 +115,7 @@ class Player:
         if n is None:
             self._check_ask(1)
             return self._ask()
-        many = _check.whole("n", n)
+        many = _check.decisions("n", n)
         self._check_ask(many)
         return [self._ask() for _ in range(many)]
 
@@ -239,14 +239,15 @@ class Player:
     def _load(self, saved: Mapping[str, Any]) -> None:
         none = [0] * len(self.labels)
         saved = check_schema(saved, lost=none, omitted=none)
-        self._asked[:] = saved["asked"]
+        self._asked[:] = _counts(saved, "asked", len(none))
         self._arms = [int(a) for a in saved["arms"]]
         self._rewards = [
             None if r is None else _check.reward(r, self.low, self.high) for r in saved["rewards"]
         ]
         self._missing.load(saved["missing"], self._rewards)
-        self._lost[:], self._omitted[:] = saved["lost"], saved["omitted"]
-        self._settled = int(saved["settled"])
+        self._lost[:] = _counts(saved, "lost", len(none))
+        self._omitted[:] = _counts(saved, "omitted", len(none))
+        self._settled = _check.whole("settled", saved["settled"], least=0)
         for key, array in self._state._asdict().items():
             values = np.asarray(saved["state"][key], array.dtype)
             if values.shape != array.shape:
@@ -318,6 +319,13 @@ class Player:
         return self.low + self._scale * values if math.isfinite(self.low) else values
 
 
+def _counts(saved: Mapping[str, Any], name: str, size: int) -> I64:
+    counts = np.asarray(saved[name])
+    if counts.shape != (size,) or counts.dtype.kind != "i":
+        raise StateError("state", f"{name} must be {size} whole numbers, got {saved[name]!r}")
+    return counts
+
+
 def assumed(learner: Any, bounded: bool, linear: bool) -> str:
     """Say what a certificate takes from the learner's parameters without being able to check it."""
     parts = []
@@ -333,10 +341,15 @@ def assumed(learner: Any, bounded: bool, linear: bool) -> str:
     return " and ".join(parts)
 
 
+def parameters(learner: Any) -> dict[str, Any]:
+    """Return a learner's parameters by name."""
+    assert is_dataclass(learner)
+    return {f.name: getattr(learner, f.name) for f in fields(learner)}
+
+
 def describe(learner: Any) -> dict[str, Any]:
     """Describe a learner by its plain parameters."""
-    assert is_dataclass(learner)
-    values = {f.name: getattr(learner, f.name) for f in fields(learner)}
+    values = parameters(learner)
     values |= {k: list(v) for k, v in values.items() if isinstance(v, tuple)}  # as JSON has it
     plain = {k: v for k, v in values.items() if isinstance(v, int | float | str | list)}
     parts = {k: describe(v) for k, v in values.items() if is_dataclass(v)}

@@ -44,6 +44,8 @@ class Missing(dict[int, str]):
 
     def load(self, saved: Any, outcomes: list[Any]) -> None:
         """Take over what ``saved`` returned; outcomes are those of all decisions."""
+        if not isinstance(saved, list | tuple):
+            raise StateError("state", f"missing must be a list, got {saved!r}")
         for id, reason in saved:
             position = _check.decision("missing", id, len(outcomes))
             self.add(id, position, reason, outcomes[position])

@@ -72,7 +72,7 @@ class SpannerPlayer:
     def ask(self, n: int | None = None) -> Any:
         """Return the next decision, or a list of the next n; ``arm`` is a tuple of numbers."""
         if n is not None:
-            return [self._ask() for _ in range(_check.whole("n", n))]
+            return [self._ask() for _ in range(_check.decisions("n", n))]
         return self._ask()
 
     def tell(self, id: int, reward: float) -> None:
@@ -123,7 +123,7 @@ class SpannerPlayer:
         return {
             "schema": SCHEMA,
             "learner": describe(self.learner),
-            "set": fingerprint(self._phases.region),
+            "set": extent(self._phases.region),
             "range": [self.low, self.high] if finite else [None, None],
             "intercept": self.intercept,
             "phase": self.phase,
@@ -194,7 +194,7 @@ class SpannerPlayer:
 
     def _load(self, saved: Mapping[str, Any]) -> None:
         saved = check_schema(saved, omitted=0, again=[])
-        there, here = np.array(saved["set"]), np.array(fingerprint(self._phases.region))
+        there, here = np.array(saved["set"]), np.array(extent(self._phases.region))
         if there.shape != here.shape or not np.allclose(there, here, rtol=1e-7, atol=1e-12):
             raise StateError("arms", "are not those of the state: their extent differs")
         phases = self._phases
@@ -235,13 +235,18 @@ class SpannerPlayer:
             raise StateError("state", "contradicts itself: decisions, counts and rewards differ")
 
 
-def fingerprint(region: ArmSet) -> list[float]:
+def extent(region: ArmSet) -> list[float]:
     """Return how far a set reaches in some directions: enough to tell it from another."""
     d = region.dimension
-    some = np.random.default_rng(0).standard_normal((8, d))
+    some = np.random.default_rng(0).standard_normal((n_directions(d) - 2 * d, d))
     whole = region.restrict()
     directions = np.vstack([np.eye(d), -np.eye(d), some])
     return [float(u @ whole.maximize(u)[0]) for u in directions]
+
+
+def n_directions(d: int) -> int:
+    """Return in how many directions ``extent`` looks."""
+    return 2 * d + 8
 
 
 def _spanner(columns: Any, real: Any, inverse: Any) -> Spanner:

@@ -1,8 +1,8 @@
 """What tells two objects apart: a hash of what they are made of, the same in every process.
 
 Functions are told apart by their code, names, constants, defaults, closures and the globals
-they use. What cannot be looked into is an error: a checkpoint must never return the results
-of something else.
+they use; objects by their class's name and their attributes. What cannot be looked into is an
+error: a checkpoint must never return the results of something else.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from uli_fast.errors import ArgumentError
 
-_PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
+_PLAIN = (type(None), bool, int, float, complex, Fraction, str, bytes, type(Ellipsis))
 
 
 def fingerprint(value: Any) -> str:
