@@ -39,7 +39,9 @@ class Shrunk(uli.PolicyElimination):
 
 def trace_of(learner, mdp, horizon, seed, engine="rounds"):
     """Return the policy of each episode, (T, H, S), and the run, played one by one."""
-    return trace_of_run(learner.begin(mdp, generator(seed, 0), engine, horizon, np.array([horizon])))
+    return trace_of_run(
+        learner.begin(mdp, generator(seed, 0), engine, horizon, np.array([horizon]))
+    )
 
 
 def trace_of_run(run):

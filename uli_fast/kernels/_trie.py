@@ -4,7 +4,8 @@ The values of stage h on depend on the actions from stage h on alone, and a set 
 has far fewer such suffixes than policies. Q[(s, a), j] is the value of action a in state s
 when suffix j follows. At the first stage only the action in s1 matters: a row is an action
 there with the actions of the second stage, its columns are the suffixes from the third stage
-on. Of many rows, those whose upper bound is too low are passed over.
+on. Of long or many rows the most promising is looked at first, and those whose upper bound is
+too low are passed over.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import numpy as np
 
 from uli_fast._typing import F64, I8, I64, U64
 from uli_fast.kernels._jit import step
-from uli_fast.kernels._mdp import Model, backup, copied, evaluate
+from uli_fast.kernels._mdp import Model, backup, copied
 
 # Suffixes come in multiples of this, copies of the first filling up: what is left over by a
 # loop in SIMD registers is computed one by one.
 LANES = 16
-# Rows shorter than this are looked at faster than they are bounded, unless they are many.
-FEW = 300
+# Values that are computed faster than their rows are bounded.
+MANY = 1500
 
 
 class Trie(NamedTuple):
@@ -38,7 +39,6 @@ class Trie(NamedTuple):
     part: I64  # (heads, S) the rows of Q that those take
     absent: F64  # (rows, columns) 0, or -inf where the set has no such policy
     policy: I64  # (rows, columns) the smallest policy
-    last: I64  # (S,) the policy chosen last in each initial state, -1 if none
     Q: F64  # (2, S A, widest level)
     V: F64  # (S, widest level)
     each: I64  # (S,) 0, 1, ...
@@ -46,7 +46,6 @@ class Trie(NamedTuple):
     bound: F64  # (rows,)
     x: F64  # (widest level,)
     y: F64  # (S,)
-    z: F64  # (S,)
 
 
 @step
@@ -150,13 +149,30 @@ def largest(x: F64, n: int) -> float:
 
 
 @step
-def row_values(trie: Trie, model: Model, s1: int, g: int, now: int, n: int) -> None:
-    """Fill in the values of row g at s1, -inf where the set has no such policy."""
-    a, x, limit = trie.first[g], trie.x, float(model.c.shape[0])
-    part = trie.part[trie.head[g]]
-    combine(x, trie.Q[now], part, model.P[0, s1, a], model.c[0, s1, a], limit, n)
-    for j in range(n):
-        x[j] += trie.absent[g, j]
+def row_values(trie: Trie, model: Model, s1: int, g: int, now: int, n: int, best: float) -> int:
+    """Fill in the values of row g at s1, -inf where the set has no such policy.
+
+    Return how many are at least ``best``: rarely any, and a count needs no branches.
+    """
+    S, limit, a = model.c.shape[1], float(model.c.shape[0]), trie.first[g]
+    x, absent, Q, part = trie.x, trie.absent[g], trie.Q[now], trie.part[trie.head[g]]
+    p, c, hits = model.P[0, s1, a], model.c[0, s1, a], 0
+    if S == 2:
+        p0, p1, v0, v1 = p[0], p[1], Q[part[0]], Q[part[1]]
+        for j in range(n):
+            x[j] = min((p0 * v0[j] + p1 * v1[j]) + c, limit) + absent[j]
+            hits += x[j] >= best
+    elif S == 3:
+        p0, p1, p2, v0, v1, v2 = p[0], p[1], p[2], Q[part[0]], Q[part[1]], Q[part[2]]
+        for j in range(n):
+            x[j] = min(((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + c, limit) + absent[j]
+            hits += x[j] >= best
+    else:
+        combine(x, Q, part, p, c, limit, n)
+        for j in range(n):
+            x[j] += absent[j]
+            hits += x[j] >= best
+    return hits
 
 
 @step
@@ -164,12 +180,8 @@ def largest_of_row(
     trie: Trie, model: Model, s1: int, g: int, now: int, n: int, best: float
 ) -> float:
     """Return the larger of ``best`` and the values of row g; leave it there if it is in the row."""
-    row_values(trie, model, s1, g, now, n)
-    hits = 0  # rarely any: a count keeps the loop free of branches
-    for j in range(n):
-        hits += trie.x[j] >= best
     trie.bound[g] = -np.inf
-    if hits > 0:
+    if row_values(trie, model, s1, g, now, n, best) > 0:
         best = largest(trie.x, n)
         trie.bound[g] = best
     return best
@@ -179,18 +191,24 @@ def largest_of_row(
 def best_row(trie: Trie, model: Model, s1: int) -> tuple[float, int]:
     """Return the largest value at s1 and its smallest policy."""
     now, n = second_stage(trie, model)
-    top = bound_rows(trie, model, s1)
-    best = largest_of_row(trie, model, s1, top, now, n, -1.0)
-    held = top
-    for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
-        if g != top and trie.bound[g] >= best:
+    begin, end = trie.row_of[s1], trie.row_of[s1 + 1]
+    held, best = -1, -1.0
+    if (end - begin) * n < MANY:
+        for g in range(begin, end):
+            trie.bound[g] = np.inf
+    else:
+        held = bound_rows(trie, model, s1)
+        best = largest_of_row(trie, model, s1, held, now, n, best)
+    promising = held
+    for g in range(begin, end):
+        if g != promising and trie.bound[g] >= best:
             best = largest_of_row(trie, model, s1, g, now, n, best)
             held = g
     winner = trie.policies.shape[0]
-    for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
+    for g in range(begin, end):
         if trie.bound[g] == best:
             if g != held:
-                row_values(trie, model, s1, g, now, n)
+                row_values(trie, model, s1, g, now, n, best)
                 held = g
             for j in range(n):
                 winner = min(winner, trie.policy[g, j]) if trie.x[j] == best else winner

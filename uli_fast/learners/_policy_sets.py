@@ -145,7 +145,6 @@ def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
         part=each * n_actions + second[sample],
         absent=np.where(policy < n, 0.0, -np.inf),
         policy=policy,
-        last=np.full(S, -1, np.int64),
         Q=np.zeros((2, S * n_actions, wide)),
         V=np.zeros((S, wide)),
         each=each,
@@ -153,7 +152,6 @@ def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
         bound=np.zeros(len(policy)),
         x=np.zeros(wide),
         y=np.zeros(S),
-        z=np.zeros(S),
     )
 
 
