@@ -19,7 +19,7 @@ demo: $(READY)
 	$(BIN)/uli demo
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile --benchmark-disable
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow

@@ -107,6 +107,27 @@ def test_ties_go_to_the_smallest_index():
         assert (trace == expected).all(), method
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_ties_among_thousands_go_to_the_smallest_index(seed):
+    from uli_fast.kernels.policy_elimination import choose_policy
+    from uli_fast.learners._policies import new_model
+
+    mdp, rng = uli.mdps.random_dense(4, 2, 4, seed=seed), np.random.default_rng(seed)
+    some = rng.random(mdp.n_policies) < 0.3
+    left = _policy_sets.PolicySet(mdp.decision_points, 2).kept(some)
+    plain, trie = left.chooser("plain"), left.chooser("trie")
+    expected, found = np.zeros((2, 4, 4), np.int8)
+    for _ in range(25):
+        model = new_model(mdp)
+        model.P[:] = rng.integers(1, 3, model.P.shape)  # few different values: many ties
+        model.P[:] /= 4.0 * rng.integers(1, 3)
+        model.c[:] = rng.integers(1, 1 + rng.integers(1, 4), model.c.shape) / 8.0
+        for s1 in range(4):
+            choose_policy(plain, model, s1, expected)
+            choose_policy(trie, model, s1, found)
+            assert (found == expected).all()
+
+
 def test_actions_off_the_decision_points_are_not_chosen():
     mdp = uli.mdps.combination_lock(length=3, n_actions=2).restricted()
     assert mdp.n_policies < 2**mdp.decision_points.size
@@ -190,6 +211,17 @@ def test_a_trie_has_rows_for_initial_states_alone():
     assert here.policy.size == everywhere.policy.size // 2
     rows = slice(*everywhere.row_of[1:3])
     assert (here.policy[:32] == everywhere.policy[rows]).all()
+
+
+def test_the_regret_of_all_learners_is_drawn_in_one_figure(tmp_path):
+    rivals = [Shrunk(0.1), uli.UCBVI(0.1), uli.UBEV(0.1)]
+    result = uli.compare(rivals, uli.mdps.river_swim(2, 2).restricted(), 3000, 2, seed=1)
+    figure = result.plot(tmp_path / "regret.svg", what="regret")
+    drawn = [line for line in figure.axes[0].get_lines() if line.get_label() in result.runs]
+    assert len(drawn) == 3 and (tmp_path / "regret.svg").stat().st_size > 1000
+    for line in drawn:
+        runs = result.runs[line.get_label()]
+        assert line.get_ydata()[-1] == pytest.approx(np.median(runs.final_regret()))
 
 
 def test_what_is_not_known_of_estimates_is_not_claimed(monkeypatch):

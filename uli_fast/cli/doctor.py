@@ -168,8 +168,9 @@ def _warm_up_adversarial() -> None:
 
     arms = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     flat = uli.BernoulliBandit([0.5, 0.4, 0.3])
-    for horizon, replications in ((10**3, 1), (10**6, 1), (10**6, 3)):
-        uli.simulate(uli.Exp3P(), flat, horizon, replications, seed=0)
+    for horizon in (10**3, 10**4, 10**6):  # steep, steady and gentle learning rates
+        for replications in (1, 3):
+            uli.simulate(uli.Exp3P(), flat, horizon, replications, seed=0)
     uli.simulate(uli.Exp3P(), uli.BetaBandit([1.0, 2.0], [1.0, 1.0]), 1000, seed=0)
     for base in (uli.Exp3P(), uli.GeometricHedge(), uli.Scrible()):
         for noise in ("bernoulli", "gaussian"):
