@@ -236,11 +236,14 @@ from pathlib import Path
 import uli_fast as uli
 from uli_fast import experiments
 folder, file = Path(sys.argv[1]), experiments.StudyFile.parse(sys.argv[2])
+problem = uli.BernoulliBandit([0.9, 0.1])
+# Whatever is imported or compiled on the way is so before: it may be out of reach afterwards.
 experiments.run(file, folder / "r", replications=1)
+experiments.Results.load(folder / "r")
+uli.simulate(uli.UCB(), problem, 50, seed=1, checkpoint=folder / "c")
 (folder / "r/cells").chmod(0)
 (folder / "closed").mkdir(0)
 folder.chmod(0o555)
-problem = uli.BernoulliBandit([0.9, 0.1])
 drop()
 say(lambda: experiments.run(file, folder / "closed/r"))
 say(lambda: uli.simulate(uli.UCB(), problem, 50, seed=1, checkpoint=folder / "closed/c"))
