@@ -504,15 +504,15 @@ SABOTAGES = (
     Sabotage(
         "trie passes over rows that tie (> for >=)",
         "uli_fast/kernels/_trie.py",
-        "if g != promising and trie.bound[g] >= best:",
-        "if g != promising and trie.bound[g] > best:",
+        "wanted = g != promising and bound[g] >= best",
+        "wanted = g != promising and bound[g] > best",
         f"{POLICY}::test_ties_among_thousands_go_to_the_smallest_index",
     ),
     Sabotage(
         "trie takes absent policies",
         "uli_fast/kernels/_trie.py",
-        "x[j] += absent[j]",
-        "x[j] += 0.0",
+        "x[j] = min((x[j] + q * v[j]) + c, limit) + absent[j]",
+        "x[j] = min((x[j] + q * v[j]) + c, limit)",
         f"{POLICY}::test_longer_runs_on_thousands_of_policies_equal_enumeration",
     ),
     Sabotage(

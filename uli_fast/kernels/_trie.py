@@ -168,50 +168,54 @@ def row_values(trie: Trie, model: Model, s1: int, g: int, now: int, n: int, best
             x[j] = min(((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + c, limit) + absent[j]
             hits += x[j] >= best
     else:
-        combine(x, Q, part, p, c, limit, n)
+        q, v = p[0], Q[part[0]]
         for j in range(n):
-            x[j] += absent[j]
+            x[j] = q * v[j]
+        for k in range(1, S - 1):
+            q, v = p[k], Q[part[k]]
+            for j in range(n):
+                x[j] += q * v[j]
+        q, v = p[S - 1] if S > 1 else 0.0, Q[part[S - 1]]
+        for j in range(n):
+            x[j] = min((x[j] + q * v[j]) + c, limit) + absent[j]
             hits += x[j] >= best
     return hits
 
 
 @step
-def largest_of_row(
-    trie: Trie, model: Model, s1: int, g: int, now: int, n: int, best: float
-) -> float:
-    """Return the larger of ``best`` and the values of row g; leave it there if it is in the row."""
-    trie.bound[g] = -np.inf
-    if row_values(trie, model, s1, g, now, n, best) > 0:
-        best = largest(trie.x, n)
-        trie.bound[g] = best
-    return best
-
-
-@step
 def best_row(trie: Trie, model: Model, s1: int) -> tuple[float, int]:
-    """Return the largest value at s1 and its smallest policy."""
+    """Return the largest value at s1 and its smallest policy.
+
+    Three laps: the most promising row, the others, and those that attain the largest value. One
+    loop for all, because it is compiled into every caller.
+    """
     now, n = second_stage(trie, model)
-    begin, end = trie.row_of[s1], trie.row_of[s1 + 1]
-    held, best = -1, -1.0
+    begin, end, bound = trie.row_of[s1], trie.row_of[s1 + 1], trie.bound
+    promising, best, held, winner = -1, -1.0, -1, trie.policies.shape[0]
     if (end - begin) * n < MANY:
         for g in range(begin, end):
-            trie.bound[g] = np.inf
+            bound[g] = np.inf
     else:
-        held = bound_rows(trie, model, s1)
-        best = largest_of_row(trie, model, s1, held, now, n, best)
-    promising = held
-    for g in range(begin, end):
-        if g != promising and trie.bound[g] >= best:
-            best = largest_of_row(trie, model, s1, g, now, n, best)
+        promising = bound_rows(trie, model, s1)
+    for lap in range(0 if promising >= 0 else 1, 3):
+        for g in range(begin, end):
+            if lap == 0:
+                wanted = g == promising
+            elif lap == 1:
+                wanted = g != promising and bound[g] >= best
+            else:
+                wanted = bound[g] == best
+            if not wanted:
+                continue
+            hits = 1 if lap == 2 and g == held else row_values(trie, model, s1, g, now, n, best)
             held = g
-    winner = trie.policies.shape[0]
-    for g in range(begin, end):
-        if trie.bound[g] == best:
-            if g != held:
-                row_values(trie, model, s1, g, now, n, best)
-                held = g
-            for j in range(n):
-                winner = min(winner, trie.policy[g, j]) if trie.x[j] == best else winner
+            if lap < 2:
+                bound[g] = -np.inf
+                if hits > 0:
+                    bound[g] = best = largest(trie.x, n)
+            else:
+                for j in range(n):
+                    winner = min(winner, trie.policy[g, j]) if trie.x[j] == best else winner
     return best, winner
 
 
