@@ -504,9 +504,16 @@ SABOTAGES = (
     Sabotage(
         "trie passes over rows that tie",
         "uli_fast/kernels/_trie.py",
-        "wanted = bound[g] == best",
-        "wanted = g == held",
+        "winner = min(winner, smallest(trie.policy[g], bits, most, n, none))",
+        "pass",
         f"{POLICY}::test_ties_among_thousands_go_to_the_smallest_index",
+    ),
+    Sabotage(
+        "trie does not clip at H",
+        "uli_fast/kernels/_trie.py",
+        "top = min(largest(bits, n), bits[n])",
+        "top = largest(bits, n)",
+        f"{POLICY}::test_ties_go_to_the_smallest_index",
     ),
     Sabotage(
         "trie takes absent policies",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from uli_fast._typing import F64, I8
-from uli_fast.kernels._jit import step
+from uli_fast.kernels._jit import lean_step
 from uli_fast.kernels._mdp import Model, backup, copied
 
 
@@ -16,7 +16,7 @@ class Enumeration(NamedTuple):
     V: F64  # (2, S)
 
 
-@step
+@lean_step
 def value_at(policies: I8, i: int, model: Model, s1: int, room: F64) -> float:
     """Return the value of policy i at s1."""
     H, S = model.c.shape[0], model.c.shape[1]
@@ -31,7 +31,7 @@ def value_at(policies: I8, i: int, model: Model, s1: int, room: F64) -> float:
     return backup(model.P, model.c, 0, s1, policies[i, 0, s1], room[now], limit)
 
 
-@step
+@lean_step
 def choose_by_enumeration(listed: Enumeration, model: Model, s1: int, pi: I8) -> None:
     """Write the first policy with the largest value at s1 into pi."""
     best, first = -1.0, 0

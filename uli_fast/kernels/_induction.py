@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I8, I64
-from uli_fast.kernels._jit import step
+from uli_fast.kernels._jit import lean_step
 from uli_fast.kernels._mdp import Model, backup
 
 
@@ -34,7 +34,7 @@ class Induction(NamedTuple):
     ahead: F64  # (2, S) the same for the next stage
 
 
-@step
+@lean_step
 def best_action(room: Induction, h: int, s: int) -> None:
     """Fill in the best of Q[h, s] and its smallest action; which one it is, is hard to predict."""
     q = room.Q[h, s]
@@ -46,9 +46,9 @@ def best_action(room: Induction, h: int, s: int) -> None:
     room.V[h, s], room.first[h, s], room.short[h, s] = best, first, best - before
 
 
-@step
-def best_values(model: Model, room: Induction) -> None:
-    """Fill in the best value of each state from each stage on."""
+@lean_step
+def best_values(model: Model, s1: int, room: Induction) -> None:
+    """Fill in the best value of each state from each stage on, at the first of s1 alone."""
     H, S = room.width.shape
     Q, V = room.Q, room.V
     for s in range(S):
@@ -56,13 +56,13 @@ def best_values(model: Model, room: Induction) -> None:
             Q[H - 1, s, a] = min(model.c[H - 1, s, a], float(H))  # nothing follows
         best_action(room, H - 1, s)
     for h in range(H - 2, -1, -1):
-        for s in range(S):
+        for s in range(0 if h > 0 else s1, S if h > 0 else s1 + 1):
             for a in range(room.width[h, s]):
                 Q[h, s, a] = backup(model.P, model.c, h, s, a, V[h + 1], float(H))
             best_action(room, h, s)
 
 
-@step
+@lean_step
 def value_of_prefix(model: Model, pi: I8, h: int, s1: int, room: Induction) -> float:
     """Return the value at s1 of the stages before h, room.q being the values at stage h."""
     S = room.q.shape[0]
@@ -77,7 +77,7 @@ def value_of_prefix(model: Model, pi: I8, h: int, s1: int, room: Induction) -> f
     return backup(model.P, model.c, 0, s1, pi[0, s1], room.x, limit)
 
 
-@step
+@lean_step
 def first_action(
     model: Model, pi: I8, h: int, s: int, s1: int, rounding: float, room: Induction
 ) -> int:
@@ -93,7 +93,7 @@ def first_action(
     return int(action)
 
 
-@step
+@lean_step
 def look_ahead(model: Model, pi: I8, h: int, room: Induction) -> None:
     """Work out which states stage h + 1 can be in, those of stage h being in room.reach."""
     H, S = pi.shape
@@ -111,18 +111,19 @@ def look_ahead(model: Model, pi: I8, h: int, room: Induction) -> None:
         reach[0, k], reach[1, k] = 1.0 if ahead[0, k] > 0.0 else 0.0, ahead[1, k]
 
 
-@step
+@lean_step
 def smallest_best(model: Model, s1: int, pi: I8, room: Induction) -> None:
     """Write into pi the policy of the smallest index with the value room.V[0, s1] at s1."""
     H, S = pi.shape
     rounding = 1e-14 * H * H * (S + 1)  # more than all backups of a value can lose
+    first, share = room.first[0, s1], 1.0 if room.V[0, s1] < H else 0.0
     for s in range(S):
-        pi[0, s] = 0
-        room.q[s] = room.V[0, s]
-        room.reach[0, s] = room.reach[1, s] = 1.0 if s == s1 else 0.0
-    pi[0, s1] = room.first[0, s1]
+        pi[0, s] = first if s == s1 else 0
+        room.reach[0, s] = 1.0 if model.P[0, s1, first, s] > 0.0 else 0.0
+        room.reach[1, s] = share * model.P[0, s1, first, s]
     for h in range(1, H):
-        look_ahead(model, pi, h - 1, room)
+        if h > 1:
+            look_ahead(model, pi, h - 1, room)
         close = False  # rarely: whether an action before the best one might do as well
         for s in range(S):
             room.q[s] = room.V[h, s]
@@ -135,9 +136,9 @@ def smallest_best(model: Model, s1: int, pi: I8, room: Induction) -> None:
                     pi[h, s] = first_action(model, pi, h, s, s1, rounding, room)
 
 
-@step
+@lean_step
 def choose_by_induction(room: Induction, model: Model, s1: int, pi: I8) -> None:
     """Write the best policy for s1 into pi."""
-    best_values(model, room)
+    best_values(model, s1, room)
     model.top[s1] = room.V[0, s1]
     smallest_best(model, s1, pi, room)

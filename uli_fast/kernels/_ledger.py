@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I8, I64
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import kernel, lean_step
 from uli_fast.kernels._mdp import copied, evaluate
 
 # FNV-1a, 64 bits.
@@ -35,13 +35,13 @@ class Ledger(NamedTuple):
     W: F64  # (S,)
 
 
-@step
+@lean_step
 def is_full(ledger: Ledger) -> bool:
     """Say whether there is no room for a new policy."""
     return bool(ledger.size[0] == ledger.plays.shape[0])
 
 
-@step
+@lean_step
 def slot_of(ledger: Ledger, pi: I8) -> int:
     """Return the slot of a policy, or the free one where it belongs."""
     H, S = pi.shape
@@ -63,7 +63,7 @@ def slot_of(ledger: Ledger, pi: I8) -> int:
     return int(i)
 
 
-@step
+@lean_step
 def gap_of(ledger: Ledger, pi: I8) -> float:
     """Return how much a policy is worth less than the best, averaged over initial states."""
     evaluate(pi, ledger.P, ledger.r, ledger.V, ledger.W)
@@ -74,7 +74,7 @@ def gap_of(ledger: Ledger, pi: I8) -> float:
     return gap if gap > ledger.best[1] else 0.0
 
 
-@step
+@lean_step
 def entry_of(ledger: Ledger, pi: I8) -> int:
     """Return the entry of a policy, made if there is none; there must be room."""
     i = slot_of(ledger, pi)
@@ -88,7 +88,7 @@ def entry_of(ledger: Ledger, pi: I8) -> int:
     return int(e)
 
 
-@step
+@lean_step
 def regret_now(ledger: Ledger) -> float:
     """Return the sum of plays and gaps."""
     total = 0.0
@@ -97,7 +97,7 @@ def regret_now(ledger: Ledger) -> float:
     return total
 
 
-@step
+@lean_step
 def enter(ledger: Ledger, pi: I8, t: int) -> None:
     """Note that a policy is played in episode t."""
     e = entry_of(ledger, pi)

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I8, I64
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import kernel, lean_step, typed_once
 
 
+@typed_once
 class MdpLaw(NamedTuple):
     """The truth, as episodes draw it."""
 
@@ -43,7 +44,7 @@ class Path(NamedTuple):
     action: I64  # (H,)
 
 
-@step
+@lean_step
 def drawn(cdf: F64, u: float) -> int:
     """Return the first i with u < cdf[i], the last being 1: a count, without branches."""
     i = 0
@@ -52,7 +53,7 @@ def drawn(cdf: F64, u: float) -> int:
     return i
 
 
-@step
+@lean_step
 def copied(source: I8, pi: I8) -> None:
     """Copy a policy."""
     for h in range(pi.shape[0]):
@@ -60,7 +61,7 @@ def copied(source: I8, pi: I8) -> None:
             pi[h, s] = source[h, s]
 
 
-@step
+@lean_step
 def walk(law: MdpLaw, path: Path) -> None:
     """Follow the policy from path.state[0]; what comes after the last stage is never drawn."""
     H = path.state.shape[0]
@@ -72,7 +73,7 @@ def walk(law: MdpLaw, path: Path) -> None:
             path.state[h + 1] = drawn(law.cdf[h, s, a], law.rng.random())
 
 
-@step
+@lean_step
 def count(model: Model, path: Path, h: int) -> int:
     """Count stage h of an episode; return the visits of its state and action."""
     s, a = path.state[h], path.action[h]
@@ -85,7 +86,7 @@ def count(model: Model, path: Path, h: int) -> int:
     return int(n)
 
 
-@step
+@lean_step
 def backup(P: F64, c: F64, h: int, s: int, a: int, V: F64, limit: float) -> float:
     """Return min(sum over k of P[h, s, a, k] V[k] + c[h, s, a], limit)."""
     p, S = P[h, s, a], V.shape[0]
@@ -102,7 +103,7 @@ def backup(P: F64, c: F64, h: int, s: int, a: int, V: F64, limit: float) -> floa
     return float(min(x + c[h, s, a], limit))
 
 
-@step
+@lean_step
 def evaluate(pi: I8, P: F64, c: F64, V: F64, W: F64) -> None:
     """Leave the values of a policy at the first stage in V; W is room of the same size."""
     H, S = pi.shape

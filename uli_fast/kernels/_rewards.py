@@ -23,7 +23,7 @@ import numpy as np
 
 from uli_fast._typing import F64, I32, I64
 from uli_fast.kernels._binomial import binomial
-from uli_fast.kernels._jit import by_type, kernel
+from uli_fast.kernels._jit import by_type, kernel, typed_once
 
 DETERMINISTIC, TABLE, BETA, GAUSSIAN, UNIFORM = 0, 1, 2, 3, 4
 
@@ -31,6 +31,7 @@ DETERMINISTIC, TABLE, BETA, GAUSSIAN, UNIFORM = 0, 1, 2, 3, 4
 LARGEST_DRAW = 10**13
 
 
+@typed_once
 class BernoulliLaw(NamedTuple):
     """Rewards 0 or 1, drawn one by one; sums are int64, exact to 10**18."""
 
@@ -38,6 +39,7 @@ class BernoulliLaw(NamedTuple):
     rng: np.random.Generator
 
 
+@typed_once
 class BernoulliBlocks(NamedTuple):
     """Rewards 0 or 1, drawn in blocks where a kernel allows it."""
 
@@ -47,6 +49,7 @@ class BernoulliBlocks(NamedTuple):
     urn: I64  # (2, K) pulls and successes of a refused block, revealed one by one
 
 
+@typed_once
 class KnownBernoulli(NamedTuple):
     """Rewards 0 or 1, the first of which are known; the others are drawn in blocks."""
 
@@ -57,6 +60,7 @@ class KnownBernoulli(NamedTuple):
     prefix: I32  # (K, columns + 1): prefix sums of the known rewards
 
 
+@typed_once
 class RealLaw(NamedTuple):
     """Real rewards; sums are float64."""
 

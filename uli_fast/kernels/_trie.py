@@ -4,25 +4,22 @@ The values of stage h on depend on the actions from stage h on alone, and a set 
 has far fewer such suffixes than policies. Q[(s, a), j] is the value of action a in state s
 when suffix j follows. At the first stage only the action in s1 matters: a row is an action
 there with the actions of the second stage, its columns are the suffixes from the third stage
-on. Of long or many rows the most promising is looked at first, and those whose upper bound is
-too low are passed over.
+on. Of many or long rows, those whose upper bound is too low are passed over.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from uli_fast._typing import F64, I8, I64, U64
-from uli_fast.kernels._jit import step
+from uli_fast.kernels._jit import lean_step
 from uli_fast.kernels._mdp import Model, backup, copied
 
 # Suffixes come in multiples of this, copies of the first filling up: what is left over by a
 # loop in SIMD registers is computed one by one.
 LANES = 16
-# Values that are computed faster than their rows are bounded.
-MANY = 1500
+# Fewer values are computed faster than their rows are bounded.
+MANY = 2000
 
 
 class Trie(NamedTuple):
@@ -33,56 +30,55 @@ class Trie(NamedTuple):
     # (S, suffixes) where Q, flat, has the value of a suffix in each state; unsigned, because an
     # index that could be negative is looked at twice
     origin: U64
-    row_of: I64  # (S + 1,) where the rows of each initial state begin
-    first: I64  # (rows,) action in s1
-    head: I64  # (rows,) actions of the second stage
-    part: I64  # (heads, S) the rows of Q that those take
+    row_of: I64  # (S, A + 1) where the rows of each initial state and first action begin
+    part: U64  # (rows, S) the rows of Q that the actions of the second stage take
     absent: F64  # (rows, columns) 0, or -inf where the set has no such policy
     policy: I64  # (rows, columns) the smallest policy
     Q: F64  # (2, S A, widest level)
     V: F64  # (S, widest level)
-    each: I64  # (S,) 0, 1, ...
-    top: F64  # (S A,) the largest entry of each row of Q
-    bound: F64  # (rows,)
-    x: F64  # (widest level,)
+    top: F64  # (S A,) bounds of the rows of Q
+    bound: F64  # (rows,) of their values; inf where rows are too few to be bounded
+    likely: I64  # (S,) the row that is looked at first
+    x: F64  # (2, more than the widest level) values of the best row so far, and of another
+    bits: I64  # the same as integers
     y: F64  # (S,)
 
 
-@step
-def combine(out: F64, V: F64, rows: I64, p: F64, c: float, limit: float, n: int) -> None:
-    """Set out to min(sum over k of p[k] V[rows[k]] + c, limit), the sum in the order of k.
+@lean_step
+def combine(out: F64, V: F64, p: F64, c: float, limit: float, n: int) -> None:
+    """Set out to min(sum over k of p[k] V[k] + c, limit), the sum in the order of k.
 
     Small MDPs take one pass over ``out``, others one for every two states.
     """
     S = p.shape[0]
     if S == 2:
-        p0, p1, v0, v1 = p[0], p[1], V[rows[0]], V[rows[1]]
+        p0, p1, v0, v1 = p[0], p[1], V[0], V[1]
         for j in range(n):
             out[j] = min((p0 * v0[j] + p1 * v1[j]) + c, limit)
     elif S == 3:
-        p0, p1, p2, v0, v1, v2 = p[0], p[1], p[2], V[rows[0]], V[rows[1]], V[rows[2]]
+        p0, p1, p2, v0, v1, v2 = p[0], p[1], p[2], V[0], V[1], V[2]
         for j in range(n):
             out[j] = min(((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + c, limit)
     elif S == 4:
         p0, p1, p2, p3 = p[0], p[1], p[2], p[3]
-        v0, v1, v2, v3 = V[rows[0]], V[rows[1]], V[rows[2]], V[rows[3]]
+        v0, v1, v2, v3 = V[0], V[1], V[2], V[3]
         for j in range(n):
             x = ((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + p3 * v3[j]
             out[j] = min(x + c, limit)
     else:
-        q, v = p[0], V[rows[0]]
+        q, v = p[0], V[0]
         for j in range(n):
             out[j] = q * v[j]
         for k in range(1, S - 1, 2):
-            q, r, v, w = p[k], p[k + 1], V[rows[k]], V[rows[k + 1]]
+            q, r, v, w = p[k], p[k + 1], V[k], V[k + 1]
             for j in range(n):
                 out[j] = (out[j] + q * v[j]) + r * w[j]
-        q, v = p[S - 1] if S % 2 == 0 else 0.0, V[rows[S - 1]]
+        q, v = p[S - 1] if S % 2 == 0 else 0.0, V[S - 1]
         for j in range(n):
             out[j] = min((out[j] + q * v[j]) + c, limit)
 
 
-@step
+@lean_step
 def second_stage(trie: Trie, model: Model) -> tuple[int, int]:
     """Work back from the last stage to the second; return which half of Q holds it, and n."""
     H, S, A = model.c.shape
@@ -95,19 +91,20 @@ def second_stage(trie: Trie, model: Model) -> tuple[int, int]:
         first, n = trie.level[h + 1], trie.level[h + 2] - trie.level[h + 1]
         flat = trie.Q[now].reshape(S * A * wide)
         for k in range(S):
+            v, origin = trie.V[k], trie.origin[k, first:]
             for j in range(n):
-                trie.V[k, j] = flat[trie.origin[k, first + j]]
+                v[j] = flat[origin[j]]
         now = 1 - now
         for s in range(S):
             for a in range(A):
                 out, p, c = trie.Q[now, s * A + a], model.P[h, s, a], model.c[h, s, a]
-                combine(out, trie.V, trie.each, p, c, limit, n)
+                combine(out, trie.V, p, c, limit, n)
     return now, n
 
 
-@step
-def bound_rows(trie: Trie, model: Model, s1: int) -> int:
-    """Fill in upper bounds on the rows of s1 and return where the largest is.
+@lean_step
+def bound_rows(trie: Trie, model: Model, s1: int) -> None:
+    """Fill in upper bounds on the rows of s1, and which is the largest.
 
     From the second stage on, any actions are allowed. Backups are monotone to the last bit, so
     that no slack is needed.
@@ -124,110 +121,128 @@ def bound_rows(trie: Trie, model: Model, s1: int) -> int:
             V[s] = top[s * A]
             for a in range(1, A):
                 V[s] = max(V[s], top[s * A + a])
-    most, where = -1.0, trie.row_of[s1]
-    for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
-        a, part = trie.first[g], trie.part[trie.head[g]]
-        value = 0.0
-        for k in range(S):
-            value += model.P[0, s1, a, k] * top[part[k]]
-        value = min(value + model.c[0, s1, a], limit)
-        trie.bound[g] = value
-        most, where = (value, g) if value > most else (most, where)
-    return int(where)
+    most = -1.0
+    for a in range(A):
+        for g in range(trie.row_of[s1, a], trie.row_of[s1, a + 1]):
+            value = 0.0
+            for k in range(S):
+                value += model.P[0, s1, a, k] * top[trie.part[g, k]]
+            value = min(value + model.c[0, s1, a], limit)
+            trie.bound[g] = value
+            if value > most:
+                most, trie.likely[s1] = value, g
 
 
-@step
-def largest(x: F64, n: int) -> float:
-    """Return the largest of n values; four running maxima do not wait for each other."""
-    a = b = c = d = x[0]
-    for j in range(0, n - 3, 4):
-        a, b = max(a, x[j]), max(b, x[j + 1])
-        c, d = max(c, x[j + 2]), max(d, x[j + 3])
-    for j in range(n - n % 4, n):
-        a = max(a, x[j])
-    return float(max(max(a, b), max(c, d)))
+@lean_step
+def largest(bits: I64, n: int) -> int:
+    """Return the largest of n values by their bits, whose order is that of values >= 0 or -inf.
+
+    Integers, because a maximum of floats is not computed in SIMD registers.
+    """
+    most = bits[0]
+    for j in range(n):
+        most = max(most, bits[j])
+    return int(most)
 
 
-@step
-def row_values(trie: Trie, model: Model, s1: int, g: int, now: int, n: int, best: float) -> int:
-    """Fill in the values of row g at s1, -inf where the set has no such policy.
+@lean_step
+def smallest(policy: I64, bits: I64, least: int, n: int, none: int) -> int:
+    """Return the smallest policy of at least a given value."""
+    found = none
+    for j in range(n):
+        candidate = policy[j]
+        candidate = candidate if bits[j] >= least else none
+        found = candidate if candidate < found else found
+    return int(found)
+
+
+@lean_step
+def row_values(
+    x: F64, Q: F64, rows: U64, p: F64, c: float, absent: F64, best: float, n: int
+) -> int:
+    """Fill in the values of a row, not yet clipped, -inf where the set has no such policy.
 
     Return how many are at least ``best``: rarely any, and a count needs no branches.
     """
-    S, limit, a = model.c.shape[1], float(model.c.shape[0]), trie.first[g]
-    x, absent, Q, part = trie.x, trie.absent[g], trie.Q[now], trie.part[trie.head[g]]
-    p, c, hits = model.P[0, s1, a], model.c[0, s1, a], 0
+    S, hits = p.shape[0], 0
     if S == 2:
-        p0, p1, v0, v1 = p[0], p[1], Q[part[0]], Q[part[1]]
+        p0, p1, v0, v1 = p[0], p[1], Q[rows[0]], Q[rows[1]]
         for j in range(n):
-            x[j] = min((p0 * v0[j] + p1 * v1[j]) + c, limit) + absent[j]
+            x[j] = ((p0 * v0[j] + p1 * v1[j]) + c) + absent[j]
             hits += x[j] >= best
     elif S == 3:
-        p0, p1, p2, v0, v1, v2 = p[0], p[1], p[2], Q[part[0]], Q[part[1]], Q[part[2]]
+        p0, p1, p2, v0, v1, v2 = p[0], p[1], p[2], Q[rows[0]], Q[rows[1]], Q[rows[2]]
         for j in range(n):
-            x[j] = min(((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + c, limit) + absent[j]
+            x[j] = (((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + c) + absent[j]
+            hits += x[j] >= best
+    elif S == 4:
+        p0, p1, p2, p3 = p[0], p[1], p[2], p[3]
+        v0, v1, v2, v3 = Q[rows[0]], Q[rows[1]], Q[rows[2]], Q[rows[3]]
+        for j in range(n):
+            y = ((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + p3 * v3[j]
+            x[j] = (y + c) + absent[j]
             hits += x[j] >= best
     else:
-        q, v = p[0], Q[part[0]]
+        q, v = p[0], Q[rows[0]]
         for j in range(n):
             x[j] = q * v[j]
         for k in range(1, S - 1):
-            q, v = p[k], Q[part[k]]
+            q, v = p[k], Q[rows[k]]
             for j in range(n):
                 x[j] += q * v[j]
-        q, v = p[S - 1] if S > 1 else 0.0, Q[part[S - 1]]
+        q, v = p[S - 1] if S > 1 else 0.0, Q[rows[S - 1]]
         for j in range(n):
-            x[j] = min((x[j] + q * v[j]) + c, limit) + absent[j]
+            x[j] = ((x[j] + q * v[j]) + c) + absent[j]
             hits += x[j] >= best
     return hits
 
 
-@step
+@lean_step
 def best_row(trie: Trie, model: Model, s1: int) -> tuple[float, int]:
     """Return the largest value at s1 and its smallest policy.
 
-    Three laps: the most promising row, the others, and those that attain the largest value. One
-    loop for all, because it is compiled into every caller.
+    The likely row comes first, and few others reach its best value: the one with the largest
+    bound, or the row of the policy that was chosen last.
     """
     now, n = second_stage(trie, model)
-    begin, end, bound = trie.row_of[s1], trie.row_of[s1 + 1], trie.bound
-    promising, best, held, winner = -1, -1.0, -1, trie.policies.shape[0]
-    if (end - begin) * n < MANY:
+    A, limit, none = model.c.shape[2], float(model.c.shape[0]), trie.policies.shape[0]
+    row_of = trie.row_of[s1]
+    if (row_of[A] - row_of[0]) * n >= MANY:
+        bound_rows(trie, model, s1)
+    best, most, winner, held = -1.0, -1, none, 0
+    likely = chosen = trie.likely[s1]
+    bound, Q = trie.bound, trie.Q[now]
+    for i in range(-1, A):
+        a = max(i, 0)
+        while i < 0 and row_of[a + 1] <= likely:
+            a += 1
+        begin, end = (row_of[a], row_of[a + 1]) if i >= 0 else (likely, likely + 1)
+        p, c = model.P[0, s1, a], model.c[0, s1, a]
         for g in range(begin, end):
-            bound[g] = np.inf
-    else:
-        promising = bound_rows(trie, model, s1)
-    for lap in range(0 if promising >= 0 else 1, 3):
-        for g in range(begin, end):
-            if lap == 0:
-                wanted = g == promising
-            elif lap == 1:
-                wanted = g != promising and bound[g] >= best
-            else:
-                wanted = bound[g] == best
-            if not wanted:
-                continue
-            hits = 1 if lap == 2 and g == held else row_values(trie, model, s1, g, now, n, best)
-            held = g
-            if lap < 2:
-                bound[g] = -np.inf
-                if hits > 0:
-                    bound[g] = best = largest(trie.x, n)
-            else:
-                for j in range(n):
-                    winner = min(winner, trie.policy[g, j]) if trie.x[j] == best else winner
-    return best, winner
+            if (i < 0 or g != likely) and bound[g] >= best:
+                x, bits = trie.x[1 - held], trie.bits[1 - held]
+                if row_values(x, Q, trie.part[g], p, c, trie.absent[g], best, n) > 0:
+                    x[n] = limit
+                    top = min(largest(bits, n), bits[n])
+                    if top > most:
+                        bits[n] = most = top
+                        best, winner, chosen, held = x[n], none, g, 1 - held
+                    else:
+                        winner = min(winner, smallest(trie.policy[g], bits, most, n, none))
+    trie.likely[s1] = chosen
+    return best, min(winner, smallest(trie.policy[chosen], trie.bits[held], most, n, none))
 
 
-@step
+@lean_step
 def choose_by_trie(trie: Trie, model: Model, s1: int, pi: I8) -> None:
     """Write the first policy with the largest value at s1 into pi."""
     if model.c.shape[0] == 1:
         best, winner = -1.0, -1
-        for g in range(trie.row_of[s1], trie.row_of[s1 + 1]):
-            value = min(0.0 + model.c[0, s1, trie.first[g]], 1.0)
-            if value > best or (value == best and trie.policy[g, 0] < winner):
-                best, winner = value, trie.policy[g, 0]
+        for a in range(model.c.shape[2]):
+            value = min(0.0 + model.c[0, s1, a], 1.0)
+            for g in range(trie.row_of[s1, a], trie.row_of[s1, a + 1]):
+                if value > best or (value == best and trie.policy[g, 0] < winner):
+                    best, winner = value, trie.policy[g, 0]
     else:
         best, winner = best_row(trie, model, s1)
     model.top[s1] = best

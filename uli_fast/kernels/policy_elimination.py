@@ -13,7 +13,7 @@ from typing import Any
 from uli_fast._typing import F64, I8
 from uli_fast.kernels._enumeration import Enumeration, choose_by_enumeration
 from uli_fast.kernels._induction import Induction, choose_by_induction
-from uli_fast.kernels._jit import by_type, kernel, lean_kernel, step
+from uli_fast.kernels._jit import by_type, kernel, lean_kernel, lean_step
 from uli_fast.kernels._ledger import Ledger, enter, is_full
 from uli_fast.kernels._mdp import MdpLaw, Model, Path, count, drawn, walk
 from uli_fast.kernels._search import FOUND, Search, choose_by_search
@@ -25,7 +25,7 @@ Chooser = Induction | Enumeration | Trie | Search
 PLAYED, NO_ROOM, TOO_MANY = 0, 1, 2
 
 
-@step
+@lean_step
 def bonus(n: int, H: int, b: F64) -> float:
     """Return min(b0 sqrt(b1 / n) + b2 / (3 n), H) for n >= 1 visits (Eq. def4bonus)."""
     return float(min(b[0] * math.sqrt(b[1] / n) + b[2] / (3.0 * n), float(H)))
@@ -44,7 +44,7 @@ def open_phase(model: Model, b: F64) -> None:
     model.c[:] = most / H + most
 
 
-@step
+@lean_step
 def absorb(model: Model, b: F64, path: Path) -> None:
     """Learn from an episode."""
     H = path.state.shape[0]
@@ -60,14 +60,14 @@ def learn(model: Model, b: F64, path: Path) -> None:
     absorb(model, b, path)
 
 
-@step
+@lean_step
 def arrive(law: MdpLaw, path: Path) -> int:
     """Draw the initial state of an episode."""
     path.state[0] = drawn(law.start, law.rng.random())
     return int(path.state[0])
 
 
-@step
+@lean_step
 def follow(law: MdpLaw, model: Model, b: F64, ledger: Ledger, path: Path) -> None:
     """Play the episode's policy and learn from it."""
     walk(law, path)

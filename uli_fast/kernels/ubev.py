@@ -9,26 +9,26 @@ from __future__ import annotations
 
 import math
 
-from uli_fast.kernels._jit import lean_kernel, step
+from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels._ledger import Ledger, enter, is_full
 from uli_fast.kernels._mdp import MdpLaw, Model, Path, count, drawn, walk
 from uli_fast.kernels.policy_elimination import NO_ROOM, PLAYED
 from uli_fast.kernels.ucbvi import Outlook, be_greedy, column, expect_all, expected
 
 
-@step
+@lean_step
 def phi(n: int, log_term: float) -> float:
     """Return the confidence width after n >= 1 visits."""
     return math.sqrt((2.0 * math.log(math.log(max(math.e, n))) + log_term) / n)
 
 
-@step
+@lean_step
 def update(look: Outlook, h: int, j: int, x: float, most: float) -> None:
     """Set Q to r + min(most, x + c)."""
     look.Q[h, j] = look.r[h, j] + min(most, x + look.c[h, j])
 
 
-@step
+@lean_step
 def plan(look: Outlook, path: Path, anew: bool) -> None:
     """Write the next policy over that of the last episode.
 
@@ -48,7 +48,7 @@ def plan(look: Outlook, path: Path, anew: bool) -> None:
         anew = be_greedy(look, h, path, anew)
 
 
-@step
+@lean_step
 def absorb(model: Model, look: Outlook, log_term: float, path: Path) -> None:
     """Learn from an episode."""
     H = path.state.shape[0]

@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import lean_kernel, step
+from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels._ledger import Ledger, enter, is_full
 from uli_fast.kernels._mdp import MdpLaw, Model, Path, count, drawn, walk
 from uli_fast.kernels.policy_elimination import NO_ROOM, PLAYED
@@ -30,7 +30,7 @@ class Outlook(NamedTuple):
     width: I64  # (H, S) actions to choose from: all A, or 1 where nothing is to be decided
 
 
-@step
+@lean_step
 def expect_all(look: Outlook, h: int) -> None:
     """Fill in P_hat V of every column at stage h."""
     for j in range(look.x.shape[0]):
@@ -41,7 +41,7 @@ def expect_all(look: Outlook, h: int) -> None:
             look.x[j] += look.P[h, k, j] * v
 
 
-@step
+@lean_step
 def expected(look: Outlook, h: int, j: int) -> float:
     """Return P_hat V of column j at stage h."""
     x = 0.0
@@ -50,14 +50,14 @@ def expected(look: Outlook, h: int, j: int) -> float:
     return x
 
 
-@step
+@lean_step
 def column(look: Outlook, path: Path, h: int) -> int:
     """Return the column visited at stage h."""
     A = look.x.shape[0] // look.V.shape[1]
     return int(path.state[h] * A + path.action[h])
 
 
-@step
+@lean_step
 def be_greedy(look: Outlook, h: int, path: Path, anew: bool) -> bool:
     """Take the best actions at stage h, the smallest among equals; say if a value has changed.
 
@@ -76,13 +76,13 @@ def be_greedy(look: Outlook, h: int, path: Path, anew: bool) -> bool:
     return changed
 
 
-@step
+@lean_step
 def update(look: Outlook, h: int, j: int, x: float) -> None:
     """Set Q to min(Q, x + c); it begins at H."""
     look.Q[h, j] = min(look.Q[h, j], x + look.c[h, j])
 
 
-@step
+@lean_step
 def plan(look: Outlook, path: Path, anew: bool) -> None:
     """Write the next policy over that of the last episode (Algorithm UCB-Q-values).
 
@@ -99,7 +99,7 @@ def plan(look: Outlook, path: Path, anew: bool) -> None:
         anew = be_greedy(look, h, path, anew)
 
 
-@step
+@lean_step
 def absorb(model: Model, look: Outlook, b: float, path: Path) -> None:
     """Learn from an episode; b is the bonus of a single visit."""
     for h in range(path.state.shape[0]):

@@ -6,6 +6,7 @@ the first state most significant.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uli_fast._typing import B1, F64, I8, I64
+from uli_fast.learners._lanes import aligned
 
 if TYPE_CHECKING:
     from uli_fast.kernels._induction import Induction
     from uli_fast.kernels._mdp import Model
     from uli_fast.kernels._trie import Trie
     from uli_fast.kernels.policy_elimination import Chooser
+    from uli_fast.learners._lanes import aligned
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +117,7 @@ def induction(points: B1, n_actions: int) -> Induction:
 
 def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
     """Collect the suffixes that policies share, for episodes that begin in these states."""
-    from uli_fast.kernels._trie import Trie
+    from uli_fast.kernels._trie import LANES, Trie
 
     n, H, S = policies.shape
     each = np.arange(S)
@@ -133,46 +136,57 @@ def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
     level = np.zeros(H + 1, np.int64)
     level[3:] = np.cumsum(sizes)[: max(H - 2, 0)]
     second = policies[:, 1] if H > 1 else np.zeros_like(policies[:, 0])
-    sample, head = distinct(second, np.zeros(n, np.int64))
-    row_of, first_action, heads, policy = rows_of(policies[:, 0], head, suffix, initial)
+    row_of, sample, policy = rows_of(policies[:, 0], second, suffix, initial, n_actions)
+    x = room(2, wide + LANES)
+    absent = room(*policy.shape)
+    absent[:] = np.where(policy < n, 0.0, -np.inf)
     return Trie(
         policies=policies,
         level=level,
         origin=np.concatenate([np.zeros((S, 0), np.int64), *origins], axis=1).astype(np.uint64),
         row_of=row_of,
-        first=first_action,
-        head=heads,
-        part=each * n_actions + second[sample],
-        absent=np.where(policy < n, 0.0, -np.inf),
+        part=(each * n_actions + second[sample]).astype(np.uint64),
+        absent=absent,
         policy=policy,
-        Q=np.zeros((2, S * n_actions, wide)),
-        V=np.zeros((S, wide)),
-        each=each,
+        Q=room(2, S * n_actions, wide),
+        V=room(S, wide),
         top=np.zeros(S * n_actions),
-        bound=np.zeros(len(policy)),
-        x=np.zeros(wide),
+        bound=np.full(len(policy), np.inf),
+        likely=row_of[:, 0].copy(),
+        x=x,
+        bits=x.view(np.int64),
         y=np.zeros(S),
     )
 
 
-def rows_of(actions: I8, head: I64, suffix: I64, initial: B1) -> tuple[I64, I64, I64, I64]:
-    """Return where each initial state's rows begin, their first actions, heads and policies.
+def rows_of(
+    actions: I8, second: I8, suffix: I64, initial: B1, n_actions: int
+) -> tuple[I64, I64, I64]:
+    """Return where the rows of each initial state and first action begin, and their policies.
 
-    Of each policy are given its actions at the first stage, (n, S), what it does at the second
-    and from the third on. Among equals the first counts, which has the smallest index.
+    Of each policy are given its actions at the first stage, (n, S), and at the second, and its
+    suffix from the third on. Of a row are returned one of its policies, and the first in each
+    column, which has the smallest index.
     """
+    _, head = distinct(second, np.zeros(len(suffix), np.int64))
     n, columns = len(head), padded(np.arange(int(suffix.max()) + 1)).size
-    row_of, firsts, heads, found = [0], [], [], [np.zeros((0, columns), np.int64)]
-    for s, begins in enumerate(initial):
-        if begins:
-            first, row = distinct(actions[:, s : s + 1], head)
-            smallest = np.full((first.size, columns), n)
-            np.minimum.at(smallest, (row, suffix), np.arange(n))
-            firsts.append(actions[first, s].astype(np.int64))
-            heads.append(head[first])
-            found.append(smallest)
-        row_of.append(sum(map(len, firsts)))
-    return np.array(row_of), np.concatenate(firsts), np.concatenate(heads), np.concatenate(found)
+    row_of = np.zeros((len(initial), n_actions + 1), np.int64)
+    samples: list[I64] = []
+    found: list[I64] = []
+    for s in np.flatnonzero(initial):
+        first, row = distinct(actions[:, s : s + 1], head)
+        smallest = np.full((first.size, columns), n)
+        np.minimum.at(smallest, (row, suffix), np.arange(n))
+        row_of[s] = np.searchsorted(actions[first, s], np.arange(n_actions + 1))
+        row_of[s] += sum(map(len, found))
+        samples.append(first)
+        found.append(smallest)
+    return row_of, np.concatenate(samples), np.concatenate(found)
+
+
+def room(*shape: int) -> F64:
+    """Return zeros that begin on a cache line."""
+    return aligned(math.prod(shape), np.float64).reshape(shape)
 
 
 def padded(rows: I64) -> I64:

@@ -1,0 +1,53 @@
+"""What Numba is told about our tuples is what it would find out itself."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numba import typeof
+from numba.extending import typeof_impl
+
+from uli_fast.kernels._jit import typed_once
+from uli_fast.kernels._mdp import MdpLaw
+from uli_fast.kernels._rewards import BernoulliBlocks, BernoulliLaw, KnownBernoulli, RealLaw
+
+
+class Plain(NamedTuple):
+    x: np.ndarray
+    rng: np.random.Generator
+
+
+class Recalled(NamedTuple):
+    x: np.ndarray
+    rng: np.random.Generator
+
+
+typed_once(Recalled)
+RNG = np.random.default_rng(1)
+FROZEN = np.zeros(3)
+FROZEN.flags.writeable = False
+ARRAYS = (
+    np.zeros(3),
+    FROZEN,
+    np.zeros(6)[::2],
+    np.zeros(3, np.int64),
+    np.zeros((2, 3)),
+    np.zeros((2, 3)).T,
+    np.zeros((2, 3))[:, ::2],
+    np.zeros((2, 2, 2)),
+)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_recalled_types_are_those_worked_out(again):
+    seen = set()
+    for array in ARRAYS:
+        expected, found = typeof(Plain(array, RNG)), typeof(Recalled(array, RNG))
+        assert found.types == expected.types and found.instance_class is Recalled
+        seen.add(found.types)
+    assert len(seen) == len(ARRAYS)
+
+
+@pytest.mark.parametrize("law", [BernoulliLaw, BernoulliBlocks, KnownBernoulli, RealLaw, MdpLaw])
+def test_types_of_laws_are_recalled(law):
+    assert typeof_impl.dispatch(law) is not typeof_impl.dispatch(tuple)
