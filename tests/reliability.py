@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -41,7 +42,7 @@ def pytest(*words: str, slow: bool = False) -> tuple[str, ...]:
     return ("-m", "pytest", "-p", "no:cacheprovider", *marks, *words)
 
 
-# The longest one has a core for itself, the others follow each other on the second.
+# The longest one has a core for itself; the others follow each other on whatever is free.
 LONGEST = Check(
     "B12",
     "no kernel reads or writes out of bounds",
@@ -179,18 +180,20 @@ def main(only: str = "") -> int:
     wanted = set(only.split(",")) - {""}
     found: dict[str, Outcome] = {}
     folder = Path(tempfile.mkdtemp(prefix="reliability-"))
+    waiting = deque(c for c in (LONGEST, *CHECKS) if not wanted or c.goal in wanted)
 
-    def work(checks: tuple[Check, ...]) -> None:
-        for check in checks:
-            if not wanted or check.goal in wanted:
-                found[check.goal] = run(check, folder)
-                held, said, seconds, listed = found[check.goal]
-                word = "holds" if held else "FAILS"
-                print(
-                    f"{check.goal:4} {word} {seconds:5.0f} s  {said}", *listed, sep="\n", flush=True
-                )
+    def work() -> None:
+        while True:
+            try:
+                check = waiting.popleft()
+            except IndexError:
+                return
+            found[check.goal] = run(check, folder)
+            held, said, seconds, listed = found[check.goal]
+            word = "holds" if held else "FAILS"
+            print(f"{check.goal:4} {word} {seconds:5.0f} s  {said}", *listed, sep="\n", flush=True)
 
-    lanes = [threading.Thread(target=work, args=(x,)) for x in ((LONGEST,), CHECKS)]
+    lanes = [threading.Thread(target=work) for _ in range(2)]
     for lane in lanes:
         lane.start()
     for lane in lanes:

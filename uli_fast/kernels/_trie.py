@@ -31,6 +31,7 @@ class Trie(NamedTuple):
     # index that could be negative is looked at twice
     origin: U64
     row_of: I64  # (S, A + 1) where the rows of each initial state and first action begin
+    end: I64  # (rows,) the columns of a row: further right it has no policies
     part: U64  # (rows, S) the rows of Q that the actions of the second stage take
     absent: F64  # (rows, columns) 0, or -inf where the set has no such policy
     policy: I64  # (rows, columns) the smallest policy
@@ -157,31 +158,43 @@ def smallest(policy: I64, bits: I64, least: int, n: int, none: int) -> int:
 
 
 @lean_step
-def row_values(
-    x: F64, Q: F64, rows: U64, p: F64, c: float, absent: F64, best: float, n: int
-) -> int:
-    """Fill in the values of a row, not yet clipped, -inf where the set has no such policy.
+def reaching(Q: F64, rows: U64, p: F64, c: float, absent: F64, best: float, n: int) -> int:
+    """Return how many values of a row are at least ``best``; with many states: may be.
 
-    Return how many are at least ``best``: rarely any, and a count needs no branches.
+    Rarely any is, and a count needs neither branches nor stores.
     """
     S, hits = p.shape[0], 0
     if S == 2:
         p0, p1, v0, v1 = p[0], p[1], Q[rows[0]], Q[rows[1]]
         for j in range(n):
-            x[j] = ((p0 * v0[j] + p1 * v1[j]) + c) + absent[j]
-            hits += x[j] >= best
+            hits += ((p0 * v0[j] + p1 * v1[j]) + c) + absent[j] >= best
     elif S == 3:
         p0, p1, p2, v0, v1, v2 = p[0], p[1], p[2], Q[rows[0]], Q[rows[1]], Q[rows[2]]
         for j in range(n):
-            x[j] = (((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + c) + absent[j]
-            hits += x[j] >= best
+            hits += (((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + c) + absent[j] >= best
     elif S == 4:
         p0, p1, p2, p3 = p[0], p[1], p[2], p[3]
         v0, v1, v2, v3 = Q[rows[0]], Q[rows[1]], Q[rows[2]], Q[rows[3]]
         for j in range(n):
-            y = ((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + p3 * v3[j]
-            x[j] = (y + c) + absent[j]
-            hits += x[j] >= best
+            x = ((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + p3 * v3[j]
+            hits += (x + c) + absent[j] >= best
+    else:
+        hits = n
+    return hits
+
+
+@lean_step
+def row_values(x: F64, Q: F64, rows: U64, p: F64, c: float, absent: F64, n: int) -> None:
+    """Fill in the values of a row, not yet clipped, -inf where the set has no such policy."""
+    S = p.shape[0]
+    if S == 2:
+        p0, p1, v0, v1 = p[0], p[1], Q[rows[0]], Q[rows[1]]
+        for j in range(n):
+            x[j] = ((p0 * v0[j] + p1 * v1[j]) + c) + absent[j]
+    elif S == 3:
+        p0, p1, p2, v0, v1, v2 = p[0], p[1], p[2], Q[rows[0]], Q[rows[1]], Q[rows[2]]
+        for j in range(n):
+            x[j] = (((p0 * v0[j] + p1 * v1[j]) + p2 * v2[j]) + c) + absent[j]
     else:
         q, v = p[0], Q[rows[0]]
         for j in range(n):
@@ -193,8 +206,6 @@ def row_values(
         q, v = p[S - 1] if S > 1 else 0.0, Q[rows[S - 1]]
         for j in range(n):
             x[j] = ((x[j] + q * v[j]) + c) + absent[j]
-            hits += x[j] >= best
-    return hits
 
 
 @lean_step
@@ -219,17 +230,22 @@ def best_row(trie: Trie, model: Model, s1: int) -> tuple[float, int]:
         begin, end = (row_of[a], row_of[a + 1]) if i >= 0 else (likely, likely + 1)
         p, c = model.P[0, s1, a], model.c[0, s1, a]
         for g in range(begin, end):
-            if (i < 0 or g != likely) and bound[g] >= best:
-                x, bits = trie.x[1 - held], trie.bits[1 - held]
-                if row_values(x, Q, trie.part[g], p, c, trie.absent[g], best, n) > 0:
-                    x[n] = limit
-                    top = min(largest(bits, n), bits[n])
-                    if top > most:
-                        bits[n] = most = top
-                        best, winner, chosen, held = x[n], none, g, 1 - held
-                    else:
-                        winner = min(winner, smallest(trie.policy[g], bits, most, n, none))
+            if (i >= 0 and g == likely) or bound[g] < best:
+                continue
+            rows, absent, n = trie.part[g], trie.absent[g], trie.end[g]
+            if i >= 0 and reaching(Q, rows, p, c, absent, best, n) == 0:
+                continue
+            x, bits = trie.x[1 - held], trie.bits[1 - held]
+            row_values(x, Q, rows, p, c, absent, n)
+            x[n] = limit
+            top = min(largest(bits, n), bits[n])
+            if top > most:
+                bits[n] = most = top
+                best, winner, chosen, held = x[n], none, g, 1 - held
+            elif top == most:
+                winner = min(winner, smallest(trie.policy[g], bits, most, n, none))
     trie.likely[s1] = chosen
+    n = trie.end[chosen]
     return best, min(winner, smallest(trie.policy[chosen], trie.bits[held], most, n, none))
 
 

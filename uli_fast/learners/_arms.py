@@ -139,7 +139,7 @@ def empty_state(K: int, total: type[np.int64] | type[np.float64] = np.float64) -
     return ArmState(
         n=np.zeros(K, np.int64),
         total=np.zeros(K, total),
-        active=np.ones(K, np.bool_),
+        active=np.full(K, True),
         last=np.zeros(K, np.int64),
         eliminated=np.zeros(K, np.int64),
         clock=np.array([0, 1], np.int64),

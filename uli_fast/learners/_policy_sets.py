@@ -124,7 +124,7 @@ def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
     suffix: I64 = np.zeros(n, np.int64)  # of each policy, from the next stage on
     levels: list[tuple[I8, I64]] = []  # actions and next suffix, the third stage first
     for h in range(H - 1, 1, -1):
-        first, again = distinct(policies[:, h], suffix)
+        first, again = popular(*distinct(policies[:, h], suffix))
         first = padded(first)
         levels.insert(0, (policies[first, h], suffix[first]))
         suffix = again
@@ -136,7 +136,7 @@ def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
     level = np.zeros(H + 1, np.int64)
     level[3:] = np.cumsum(sizes)[: max(H - 2, 0)]
     second = policies[:, 1] if H > 1 else np.zeros_like(policies[:, 0])
-    row_of, sample, policy = rows_of(policies[:, 0], second, suffix, initial, n_actions)
+    row_of, sample, end, policy = rows_of(policies[:, 0], second, suffix, initial, n_actions)
     x = room(2, wide + LANES)
     absent = room(*policy.shape)
     absent[:] = np.where(policy < n, 0.0, -np.inf)
@@ -145,6 +145,7 @@ def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
         level=level,
         origin=np.concatenate([np.zeros((S, 0), np.int64), *origins], axis=1).astype(np.uint64),
         row_of=row_of,
+        end=end,
         part=(each * n_actions + second[sample]).astype(np.uint64),
         absent=absent,
         policy=policy,
@@ -161,17 +162,20 @@ def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
 
 def rows_of(
     actions: I8, second: I8, suffix: I64, initial: B1, n_actions: int
-) -> tuple[I64, I64, I64]:
+) -> tuple[I64, I64, I64, I64]:
     """Return where the rows of each initial state and first action begin, and their policies.
 
     Of each policy are given its actions at the first stage, (n, S), and at the second, and its
-    suffix from the third on. Of a row are returned one of its policies, and the first in each
-    column, which has the smallest index.
+    suffix from the third on. Of a row are returned one of its policies, how many columns it
+    needs, and the first policy in each column, which has the smallest index.
     """
+    from uli_fast.kernels._trie import LANES
+
     _, head = distinct(second, np.zeros(len(suffix), np.int64))
     n, columns = len(head), padded(np.arange(int(suffix.max()) + 1)).size
     row_of = np.zeros((len(initial), n_actions + 1), np.int64)
     samples: list[I64] = []
+    ends: list[I64] = []
     found: list[I64] = []
     for s in np.flatnonzero(initial):
         first, row = distinct(actions[:, s : s + 1], head)
@@ -179,9 +183,14 @@ def rows_of(
         np.minimum.at(smallest, (row, suffix), np.arange(n))
         row_of[s] = np.searchsorted(actions[first, s], np.arange(n_actions + 1))
         row_of[s] += sum(map(len, found))
-        samples.append(first)
-        found.append(smallest)
-    return row_of, np.concatenate(samples), np.concatenate(found)
+        last = np.zeros(first.size, np.int64)
+        np.maximum.at(last, row, suffix)
+        end = np.minimum((last // LANES + 1) * LANES, columns)
+        order = np.lexsort((end, actions[first, s]))  # rows of one length in a row
+        samples.append(first[order])
+        ends.append(end[order])
+        found.append(smallest[order])
+    return row_of, np.concatenate(samples), np.concatenate(ends), np.concatenate(found)
 
 
 def room(*shape: int) -> F64:
@@ -194,6 +203,12 @@ def padded(rows: I64) -> I64:
     from uli_fast.kernels._trie import LANES
 
     return np.append(rows, np.full(-rows.size % LANES if rows.size > 1 else 0, rows[0]))
+
+
+def popular(first: I64, again: I64) -> tuple[I64, I64]:
+    """Give suffixes new numbers, those of many policies first: most rows are short then."""
+    order = np.argsort(-np.bincount(again), kind="stable")
+    return first[order], np.argsort(order)[again]
 
 
 def distinct(actions: I8, suffix: I64) -> tuple[I64, I64]:

@@ -63,7 +63,7 @@ class PhasedElimination(ArmLearner):
 
         state = new_state(law)
         state_of_phase = kernel.PhaseStart(
-            state.n.copy(), state.total.copy(), np.zeros_like(state.n)
+            state.n.copy(), state.total.copy(), np.zeros(state.n.size, np.int64)
         )
         args = (law, state, state_of_phase, record, self.delta, self.R, horizon)
 
