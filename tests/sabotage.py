@@ -523,6 +523,13 @@ SABOTAGES = (
         f"{POLICY}::test_longer_runs_on_thousands_of_policies_equal_enumeration",
     ),
     Sabotage(
+        "rows of the trie end too early",
+        "uli_fast/learners/_policy_sets.py",
+        "end = np.minimum((last // LANES + 1) * LANES, columns)",
+        "end = np.minimum(LANES, columns) + 0 * last",
+        f"{POLICY}::test_longer_runs_on_thousands_of_policies_equal_enumeration",
+    ),
+    Sabotage(
         "trie bounds a little too low",
         "uli_fast/kernels/_trie.py",
         "value = min(value + model.c[0, s1, a], limit)",

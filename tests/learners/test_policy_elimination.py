@@ -108,25 +108,35 @@ def test_ties_go_to_the_smallest_index():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_ties_among_thousands_go_to_the_smallest_index(seed):
+@pytest.mark.parametrize(
+    "sizes", [(4, 2, 4), (1, 3, 6), (2, 3, 3), (3, 2, 4), (5, 2, 3), (6, 2, 2), (3, 4, 1)]
+)
+def test_ties_among_thousands_go_to_the_smallest_index(sizes, seed):
     from uli_fast.kernels.policy_elimination import choose_policy
     from uli_fast.learners._policies import new_model
 
-    mdp, rng = uli.mdps.random_dense(4, 2, 4, seed=seed), np.random.default_rng(seed)
-    left = _policy_sets.PolicySet(mdp.decision_points, 2)
+    (S, A, H), rng = sizes, np.random.default_rng(seed)
+    mdp = uli.mdps.random_dense(S, A, H, seed=seed)
+    left = _policy_sets.PolicySet(mdp.decision_points, A)
     some = rng.random(mdp.n_policies) < 0.3
-    # In states 0 and 3 the smallest policies are not those of the smallest first action.
-    left = left.kept(some & (left.policies[:, 0, 0] != left.policies[:, 0, 3]))
+    if S > 3:  # in states 0 and 3 the smallest policies are not those of the smallest action
+        some &= left.policies[:, 0, 0] != left.policies[:, 0, 3]
+    left = left.kept(some)
     plain, trie = left.chooser("plain"), left.chooser("trie")
-    expected, found = np.zeros((2, 4, 4), np.int8)
+    expected, found = np.zeros((2, H, S), np.int8)
+    clipped = 0
     for i in range(25):
         model = new_model(mdp)  # few different values: many ties, and at first nothing else
-        model.P[:] = rng.integers(1, 3, model.P.shape) / 8.0 if i else 0.25
-        model.c[:] = rng.integers(1, 1 + rng.integers(1, 4), model.c.shape) / 8.0 if i else 0.5
-        for s1 in range(4):
+        model.P[:] = rng.integers(1, 3, model.P.shape) / (2.0 * S) if i else 1.0 / S
+        largest = rng.choice([0.5, 1.0, 4.0])
+        steps = 1 + rng.integers(1, 4)
+        model.c[:] = rng.integers(1, steps, model.c.shape) / steps * largest if i else 0.5
+        for s1 in range(S):
             choose_policy(plain, model, s1, expected)
+            clipped += model.top[s1] == H
             choose_policy(trie, model, s1, found)
             assert (found == expected).all()
+    assert 0 < clipped < 25 * S
 
 
 def test_actions_off_the_decision_points_are_not_chosen():

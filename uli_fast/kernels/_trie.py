@@ -4,7 +4,7 @@ The values of stage h on depend on the actions from stage h on alone, and a set 
 has far fewer such suffixes than policies. Q[(s, a), j] is the value of action a in state s
 when suffix j follows. At the first stage only the action in s1 matters: a row is an action
 there with the actions of the second stage, its columns are the suffixes from the third stage
-on. Of many or long rows, those whose upper bound is too low are passed over.
+on. Where there is much to compute, rows whose upper bound is too low are passed over.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def smallest(policy: I64, bits: I64, least: int, n: int, none: int) -> int:
 
 @lean_step
 def reaching(Q: F64, rows: U64, p: F64, c: float, absent: F64, best: float, n: int) -> int:
-    """Return how many values of a row are at least ``best``; with many states: may be.
+    """Return how many values of a row are at least ``best``, or a bound if S is not 2, 3 or 4.
 
     Rarely any is, and a count needs neither branches nor stores.
     """
@@ -185,7 +185,10 @@ def reaching(Q: F64, rows: U64, p: F64, c: float, absent: F64, best: float, n: i
 
 @lean_step
 def row_values(x: F64, Q: F64, rows: U64, p: F64, c: float, absent: F64, n: int) -> None:
-    """Fill in the values of a row, not yet clipped, -inf where the set has no such policy."""
+    """Fill in the values of a row, not yet clipped, -inf where the set has no such policy.
+
+    Few rows come here: small MDPs alone take one pass.
+    """
     S = p.shape[0]
     if S == 2:
         p0, p1, v0, v1 = p[0], p[1], Q[rows[0]], Q[rows[1]]
@@ -213,17 +216,17 @@ def best_row(trie: Trie, model: Model, s1: int) -> tuple[float, int]:
     """Return the largest value at s1 and its smallest policy.
 
     The likely row comes first, and few others reach its best value: the one with the largest
-    bound, or the row of the policy that was chosen last.
+    bound, or one that had the largest value last time.
     """
-    now, n = second_stage(trie, model)
+    now, columns = second_stage(trie, model)
     A, limit, none = model.c.shape[2], float(model.c.shape[0]), trie.policies.shape[0]
     row_of = trie.row_of[s1]
-    if (row_of[A] - row_of[0]) * n >= MANY:
+    if (row_of[A] - row_of[0]) * columns >= MANY:
         bound_rows(trie, model, s1)
     best, most, winner, held = -1.0, -1, none, 0
     likely = chosen = trie.likely[s1]
     bound, Q = trie.bound, trie.Q[now]
-    for i in range(-1, A):
+    for i in range(-1, A):  # the likely row, then the rows of each first action
         a = max(i, 0)
         while i < 0 and row_of[a + 1] <= likely:
             a += 1
@@ -251,7 +254,7 @@ def best_row(trie: Trie, model: Model, s1: int) -> tuple[float, int]:
 
 @lean_step
 def choose_by_trie(trie: Trie, model: Model, s1: int, pi: I8) -> None:
-    """Write the first policy with the largest value at s1 into pi."""
+    """Write the first policy with the largest value at s1, an initial state, into pi."""
     if model.c.shape[0] == 1:
         best, winner = -1.0, -1
         for a in range(model.c.shape[2]):

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from uli_fast.kernels._mdp import Model
     from uli_fast.kernels._trie import Trie
     from uli_fast.kernels.policy_elimination import Chooser
-    from uli_fast.learners._lanes import aligned
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +162,7 @@ def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
 def rows_of(
     actions: I8, second: I8, suffix: I64, initial: B1, n_actions: int
 ) -> tuple[I64, I64, I64, I64]:
-    """Return where the rows of each initial state and first action begin, and their policies.
+    """Return where the rows of each initial state and first action begin, and what is in them.
 
     Of each policy are given its actions at the first stage, (n, S), and at the second, and its
     suffix from the third on. Of a row are returned one of its policies, how many columns it
@@ -186,7 +185,7 @@ def rows_of(
         last = np.zeros(first.size, np.int64)
         np.maximum.at(last, row, suffix)
         end = np.minimum((last // LANES + 1) * LANES, columns)
-        order = np.lexsort((end, actions[first, s]))  # rows of one length in a row
+        order = np.lexsort((end, actions[first, s]))  # rows of equal length together
         samples.append(first[order])
         ends.append(end[order])
         found.append(smallest[order])
