@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+FIRST  := bench/.build/first.json
 LAST   := bench/.build/last.json
 
 # Other libraries, each in an environment of its own with what it still runs on. SMPyBandits needs
@@ -38,9 +39,10 @@ bench bench-quick bench-check: export MKL_NUM_THREADS := 1
 bench: $(READY) rivals
 	$(BIN)/python -m pytest bench --benchmark-skip
 	mkdir -p bench/.build
-	$(BIN)/python -m pytest bench --benchmark-only --benchmark-quiet --benchmark-json=$(LAST)
+	$(BIN)/python -m pytest bench --lap --benchmark-only --benchmark-quiet --benchmark-json=$(FIRST)
 	$(BIN)/python bench/growth.py
-	$(BIN)/python bench/report.py --keep
+	$(BIN)/python -m pytest bench --lap --benchmark-only --benchmark-quiet --benchmark-json=$(LAST)
+	$(BIN)/python bench/report.py --join $(FIRST) --keep
 
 # Printed and kept in bench/history; the page stays that of the last whole run.
 bench-quick: $(READY)

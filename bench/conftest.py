@@ -2,8 +2,9 @@
 
 ``versus`` hands ours to pytest-benchmark, and times the rival just before each run of ours. A
 side's time is the median over seeds of the minimum over repeats: the minimum removes what else
-the machine does, the median keeps easy seeds from flattering. What is compared, and what it
-should reach, stands in goals.toml under the name of the benchmark, ``stem/name``.
+the machine does, the median keeps easy seeds from flattering. Short runs are repeated for some
+time, and a whole run has two laps, minutes apart: machines have slow seconds. What is compared,
+and what it should reach, stands in goals.toml under the name of the benchmark, ``stem/name``.
 """
 
 from __future__ import annotations
@@ -13,20 +14,23 @@ import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 import pytest
 from cases import Case, gcc_version, yardstick
-from results import about, goals, refuse_threads
+from results import about, figures, goals, refuse_threads
 
 # Whose versions are kept with a run.
 LIBRARIES = ("numpy", "numba", "scipy", "cvxpy", "highspy", "clarabel")
 
+# Seconds for which the runs of both sides are repeated at least, and how often at most.
+SPAN, MOST = 0.4, 500
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="fewer repeats, nothing long")
+    parser.addoption("--lap", action="store_true", help="one of two laps: half the repeats")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,8 +75,18 @@ def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., None
         assert ours is not None
         if request.config.getoption("--quick"):
             repeats = max(min(repeats, 3), repeats // 10)
+        elif request.config.getoption("--lap"):
+            repeats = (repeats + 1) // 2
         other = yardstick() if rival is None else rival
         best = np.full((2, seeds), np.inf)
+        once = 0.0
+        for side in (ours, other):
+            if side.says_its_time:
+                once = np.inf
+            else:
+                side.prepare(0)()  # compiles
+                once += clock(side, 0) / side.factor
+        repeats = max(repeats, int(min(SPAN / (seeds * once), MOST)))
         order = iter([seed for _ in range(repeats) for seed in range(seeds)])
 
         def setup() -> tuple[tuple[int, Any], dict[str, Any]]:
@@ -85,24 +99,17 @@ def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., None
             run()
             best[0, seed] = min(best[0, seed], ours.factor * (time.perf_counter() - begun))
 
-        for side in (ours, other):
-            if not side.says_its_time:
-                side.prepare(0)()  # compiles
         gc.collect()
         gc.disable()
         try:
             benchmark.pedantic(play, setup=setup, rounds=seeds * repeats)
         finally:
             gc.enable()
-        mine, theirs = (float(median(times)) for times in best)
         key = key_of(request.node)
         benchmark.extra_info.update(
             key=key,
             about=about(goals()[key]),
-            ours=mine,
-            slowest=float(best[0].max()),
-            rival=theirs,
-            ratio=theirs / mine,
+            **figures(best.tolist()),
             yardstick=rival is None,
             seeds=seeds,
             repeats=repeats,

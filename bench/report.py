@@ -23,6 +23,7 @@ from results import (
     counted,
     goals,
     history,
+    join,
     keep,
     read,
     seconds,
@@ -175,7 +176,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", action="store_true", help="put the run into the history")
     parser.add_argument("--quick", action="store_true", help="print the tables, leave the page")
+    parser.add_argument("--join", type=Path, help="the first lap of the run")
     args = parser.parse_args()
+    if args.join:
+        join(args.join, LAST)
     if args.keep:
         keep(LAST)
     now = read(LAST)

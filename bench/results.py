@@ -55,6 +55,26 @@ def read(path: Path) -> Results:
     return Results(data["machine_info"], data["datetime"], figures)
 
 
+def figures(best: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Return what is kept of the least times, (side, seed): a side's is the median over seeds."""
+    ours, rival = (float(median(times)) for times in best)
+    times = {"ours": ours, "slowest": max(best[0]), "rival": rival, "ratio": rival / ours}
+    return {**times, "best": [list(side) for side in best]}
+
+
+def join(first: Path, last: Path) -> None:
+    """Put two laps together in the file of the last: of each seed the least, on both sides."""
+    one, two = (json.loads(path.read_text(encoding="utf-8")) for path in (first, last))
+    known = {each["extra_info"]["key"]: each["extra_info"] for each in one["benchmarks"]}
+    for info in (each["extra_info"] for each in two["benchmarks"]):
+        other = known.get(info["key"])
+        if other is not None:
+            sides = zip(info["best"], other["best"], strict=True)
+            info.update(figures([[*map(min, *side)] for side in sides]))
+            info["repeats"] += other["repeats"]
+    last.write_text(json.dumps(two), encoding="utf-8")
+
+
 def history() -> list[Results]:
     """Return all runs that are kept, oldest first."""
     return sorted((read(path) for path in HISTORY.glob("*.json")), key=lambda r: r.when)
