@@ -9,7 +9,7 @@ from rivals import another_library
 @pytest.mark.parametrize("shape", ["ball", "polytope"])
 def test_phase(versus, shape, d):
     mine, rival = (third_phase(shape, d, backend) for backend in ("kernel", "cvxpy"))
-    versus(mine, rival, seeds=3, repeats=3, counts=effort(shape, d, 3))
+    versus(mine, rival, seeds=3, repeats=10, counts=effort(shape, d, 3))
 
 
 @pytest.mark.parametrize("C", [2.0, 1.2])

@@ -188,6 +188,7 @@ class _Search:
         )
         self.real = np.zeros(d, np.bool_)
         self.calls = self.swaps = 0
+        self.updates = 0  # of the inverse since it was computed anew
         # Every exchange beyond the first of a column multiplies |det| by C at least.
         self.most = 100_000 + 100 * d
 
@@ -201,6 +202,7 @@ class _Search:
         pivot = self.exchange(*self.columns, i, point)
         self.real[i] = True
         self.swaps += 1
+        self.updates += 1
         if self.swaps > self.most:
             raise OracleError("a spanner was not found: the oracle's answers contradict each other")
         if self.swaps % self.d == 0 or abs(pivot) < 0.1:
@@ -214,13 +216,12 @@ class _Search:
             self.calls += 2
             found: tuple[F64, float] = scan(u)
             return found
-        ends = []
-        for sign in (1.0, -1.0):
-            point, _ = self.oracle.maximize(sign * u / length)
-            ends.append((abs(float(u @ point)), point))
-            self.calls += 1
-        value, point = ends[0] if ends[0][0] >= ends[1][0] else ends[1]
-        return np.ascontiguousarray(point, np.float64), value
+        unit = u / length
+        one, other = (self.oracle.maximize(way)[0] for way in (unit, -unit))
+        self.calls += 2
+        value, opposite = abs(float(u.dot(one))), abs(float(u.dot(other)))
+        point = one if value >= opposite else other
+        return np.ascontiguousarray(point, np.float64), max(value, opposite)
 
     def _exchanges(self, i: int, coefficient: float, distance: float, first: bool) -> bool:
         if self.mode == "soft":
@@ -231,8 +232,10 @@ class _Search:
 
     def _refresh(self) -> None:
         """Compute the inverse and the determinant anew: rank-one updates drift."""
-        self.columns.inverse[:] = np.linalg.inv(self.columns.A)
-        self.columns.log_det[0] = np.linalg.slogdet(self.columns.A).logabsdet
+        if self.updates:
+            self.columns.inverse[:] = np.linalg.inv(self.columns.A)
+            self.columns.log_det[0] = np.linalg.slogdet(self.columns.A).logabsdet
+            self.updates = 0
 
     def result(self) -> Spanner:
         self._refresh()

@@ -49,6 +49,18 @@ def exchange(A: F64, inverse: F64, log_det: F64, w: F64, i: int, s: F64) -> floa
 
 
 @kernel
+def is_within(rows: F64, limits: F64, x: F64) -> bool:
+    """Say whether every <row, x> is at most its limit."""
+    for j in range(rows.shape[0]):
+        y = 0.0
+        for k in range(x.shape[0]):
+            y += rows[j, k] * x[k]
+        if not y <= limits[j]:
+            return False
+    return True
+
+
+@kernel
 def furthest(points: F64, u: F64) -> tuple[int, float]:
     """Return the point with the largest |<u, x>| and that value: LI-Argmax on a finite set.
 

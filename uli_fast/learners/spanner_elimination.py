@@ -235,8 +235,9 @@ class Boxed:
 
     def __init__(self, region: Any, box: tuple[F64, F64], cut: tuple[F64, F64] | None) -> None:
         from uli_fast.arm_sets import Finite
+        from uli_fast.kernels.spanner_elimination import is_within
 
-        self.region, self.box = region, box
+        self.region, self.box, self.is_within = region, box, is_within
         self.cut = cut if cut is not None else (np.zeros((0, region.dimension)), np.zeros(0))
         self.exact = isinstance(region, Finite)
         self.oracle = self._built(self.exact)
@@ -255,7 +256,7 @@ class Boxed:
     def maximize(self, u: F64) -> tuple[F64, float]:
         """Return a point of the cut set and an upper bound on the value."""
         point, bound = self.oracle.maximize(u)
-        if self.exact or not (self.box[0] @ point > self.box[1]).any():
+        if self.exact or self.is_within(*self.box, point):
             return point, float(bound)
         self.exact, self.oracle = True, self._built(True)
         point, bound = self.oracle.maximize(u)
