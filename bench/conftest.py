@@ -24,7 +24,7 @@ from results import about, figures, goals, refuse_threads
 # Whose versions are kept with a run.
 LIBRARIES = ("numpy", "numba", "scipy", "cvxpy", "highspy", "clarabel")
 
-# Seconds for which the runs of both sides are repeated at least, and how often at most.
+# Short runs of both sides are repeated for so many seconds in all, but not more often than this.
 SPAN, MOST = 0.4, 500
 
 

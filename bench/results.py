@@ -66,12 +66,14 @@ def join(first: Path, last: Path) -> None:
     """Put two laps together in the file of the last: of each seed the least, on both sides."""
     one, two = (json.loads(path.read_text(encoding="utf-8")) for path in (first, last))
     known = {each["extra_info"]["key"]: each["extra_info"] for each in one["benchmarks"]}
-    for info in (each["extra_info"] for each in two["benchmarks"]):
-        other = known.get(info["key"])
-        if other is not None:
-            sides = zip(info["best"], other["best"], strict=True)
-            info.update(figures([[*map(min, *side)] for side in sides]))
-            info["repeats"] += other["repeats"]
+    infos = {each["extra_info"]["key"]: each["extra_info"] for each in two["benchmarks"]}
+    if known.keys() != infos.keys():
+        raise SystemExit(f"not in both laps: {', '.join(sorted(known.keys() ^ infos.keys()))}")
+    for key, info in infos.items():
+        sides = zip(info["best"], known[key]["best"], strict=True)
+        least = [[min(pair) for pair in zip(*side, strict=True)] for side in sides]
+        info.update(figures(least))
+        info["repeats"] += known[key]["repeats"]
     last.write_text(json.dumps(two), encoding="utf-8")
 
 

@@ -81,6 +81,15 @@ def test_laps_are_joined_by_the_least_of_each_seed(results, tmp_path):
     assert kept["best"] == [[2.0, 1.0, 5.0], [8.0, 7.0, 20.0]] and kept["repeats"] == 4
 
 
+def test_laps_of_different_benchmarks_are_not_joined(results, tmp_path):
+    paths = [tmp_path / name for name in ("first.json", "last.json")]
+    for path, keys in zip(paths, ("ab", "a"), strict=True):
+        each = [{"extra_info": {"key": key, **results.figures([[1.0], [2.0]])}} for key in keys]
+        path.write_text(json.dumps({"benchmarks": each}))
+    with pytest.raises(SystemExit, match="not in both laps: b"):
+        results.join(*paths)
+
+
 def test_a_verdict_is_what_was_measured(results):
     figure = a_run(results, 5.0).figures["a"]
     assert results.verdict({"at_most": 1.0}, figure) == "met"
@@ -110,8 +119,8 @@ def test_only_like_is_held_against_like(results):
     assert results.slower(a_run(results, 1.0, about="other work"), before) == {}
 
 
-def test_half_as_much_again_of_any_benchmark_is_noticed(results, check):
-    """What the newest kept run measured, as usual, and then one time after the other x 1.5."""
+def test_what_takes_half_as_long_again_as_usual_is_named(results, check):
+    """Every benchmark of the newest kept run at its median, and then one after the other x 1.5."""
     runs = results.history()
     figures = {
         key: figure._replace(ratio=median(results.usual(key, figure, runs)))

@@ -1,5 +1,6 @@
 """Policy elimination: exact choices, phases, estimates, and what a run remembers."""
 
+import copy
 import math
 
 import numpy as np
@@ -133,10 +134,28 @@ def test_ties_among_thousands_go_to_the_smallest_index(sizes, seed):
         model.c[:] = rng.integers(1, steps, model.c.shape) / steps * largest if i else 0.5
         for s1 in range(S):
             choose_policy(plain, model, s1, expected)
-            clipped += model.top[s1] == H
+            top = model.top[s1]
+            clipped += top == H
             choose_policy(trie, model, s1, found)
-            assert (found == expected).all()
+            assert (found == expected).all() and model.top[s1] == top
     assert 0 < clipped < 25 * S
+
+
+def test_a_copy_of_a_trie_chooses_as_it_does():
+    from uli_fast.kernels.policy_elimination import choose_policy
+    from uli_fast.learners._policies import new_model
+
+    mdp = uli.mdps.random_dense(3, 2, 4, seed=2)
+    left = _policy_sets.PolicySet(mdp.decision_points, mdp.n_actions)
+    trie = left.kept(np.arange(mdp.n_policies) % 3 == 0).chooser("trie")
+    twin, rng = copy.deepcopy(trie), np.random.default_rng(1)
+    expected, found = np.zeros((2, 4, 3), np.int8)
+    for _ in range(20):
+        model = new_model(mdp)
+        model.P[:], model.c[:] = mdp.transitions, rng.random(model.c.shape)
+        choose_policy(trie, model, 0, expected)
+        choose_policy(twin, model, 0, found)
+        assert (found == expected).all()
 
 
 def test_actions_off_the_decision_points_are_not_chosen():

@@ -129,14 +129,18 @@ def typed_once(fields: _Class) -> _Class:
     """Let Numba recall the types of a tuple of arrays, small numbers and a generator.
 
     It has no quick way to recognise a generator, and so works out the type of every field anew
-    at each call: 50 us, more than a whole run that skips.
+    at each call: tens of us, as much as a whole run that skips. Fields whose type depends on
+    more than their class, such as tuples, or integers from 2^63 on, must not be among them.
     """
     known: dict[tuple[Any, ...], Any] = {}
     work_out = typeof_impl.dispatch(tuple)
 
     def recall(value: tuple[Any, ...], context: Any) -> Any:
         key = tuple(
-            [(x.dtype, x.ndim, x.flags.num) if hasattr(x, "ndim") else type(x) for x in value]
+            [
+                (x.dtype, x.ndim, x.flags.num) if isinstance(x, np.ndarray) else type(x)
+                for x in value
+            ]
         )
         found = known.get(key)
         if found is None:

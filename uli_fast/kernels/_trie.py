@@ -5,11 +5,16 @@ has far fewer such suffixes than policies. Q[(s, a), j] is the value of action a
 when suffix j follows. At the first stage only the action in s1 matters: a row is an action
 there with the actions of the second stage, its columns are the suffixes from the third stage
 on. Where there is much to compute, rows whose upper bound is too low are passed over.
+
+Sums over the next states are written out for two, three and four of them, in several places:
+always in the order of the states, as in a backup, so that all values are the same to the bit.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+import numpy as np
 
 from uli_fast._typing import F64, I8, I64, U64
 from uli_fast.kernels._jit import lean_step
@@ -41,7 +46,6 @@ class Trie(NamedTuple):
     bound: F64  # (rows,) of their values; inf where rows are too few to be bounded
     likely: I64  # (S,) the row that is looked at first
     x: F64  # (2, more than the widest level) values of the best row so far, and of another
-    bits: I64  # the same as integers
     y: F64  # (S,)
 
 
@@ -216,7 +220,7 @@ def best_row(trie: Trie, model: Model, s1: int) -> tuple[float, int]:
     """Return the largest value at s1 and its smallest policy.
 
     The likely row comes first, and few others reach its best value: the one with the largest
-    bound, or one that had the largest value last time.
+    bound where rows are bounded, else the one that had the largest value last time.
     """
     now, columns = second_stage(trie, model)
     A, limit, none = model.c.shape[2], float(model.c.shape[0]), trie.policies.shape[0]
@@ -226,9 +230,10 @@ def best_row(trie: Trie, model: Model, s1: int) -> tuple[float, int]:
     best, most, winner, held = -1.0, -1, none, 0
     likely = chosen = trie.likely[s1]
     bound, Q = trie.bound, trie.Q[now]
+    pattern = trie.x.view(np.int64)  # of both rows; not kept, or a copy of the trie would lose it
     for i in range(-1, A):  # the likely row, then the rows of each first action
         a = max(i, 0)
-        while i < 0 and row_of[a + 1] <= likely:
+        while i < 0 and a < A - 1 and row_of[a + 1] <= likely:
             a += 1
         begin, end = (row_of[a], row_of[a + 1]) if i >= 0 else (likely, likely + 1)
         p, c = model.P[0, s1, a], model.c[0, s1, a]
@@ -238,7 +243,7 @@ def best_row(trie: Trie, model: Model, s1: int) -> tuple[float, int]:
             rows, absent, n = trie.part[g], trie.absent[g], trie.end[g]
             if i >= 0 and reaching(Q, rows, p, c, absent, best, n) == 0:
                 continue
-            x, bits = trie.x[1 - held], trie.bits[1 - held]
+            x, bits = trie.x[1 - held], pattern[1 - held]
             row_values(x, Q, rows, p, c, absent, n)
             x[n] = limit
             top = min(largest(bits, n), bits[n])
@@ -249,7 +254,7 @@ def best_row(trie: Trie, model: Model, s1: int) -> tuple[float, int]:
                 winner = min(winner, smallest(trie.policy[g], bits, most, n, none))
     trie.likely[s1] = chosen
     n = trie.end[chosen]
-    return best, min(winner, smallest(trie.policy[chosen], trie.bits[held], most, n, none))
+    return best, min(winner, smallest(trie.policy[chosen], pattern[held], most, n, none))
 
 
 @lean_step

@@ -136,7 +136,6 @@ def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
     level[3:] = np.cumsum(sizes)[: max(H - 2, 0)]
     second = policies[:, 1] if H > 1 else np.zeros_like(policies[:, 0])
     row_of, sample, end, policy = rows_of(policies[:, 0], second, suffix, initial, n_actions)
-    x = room(2, wide + LANES)
     absent = room(*policy.shape)
     absent[:] = np.where(policy < n, 0.0, -np.inf)
     return Trie(
@@ -153,8 +152,7 @@ def trie(policies: I8, n_actions: int, initial: B1) -> Trie:
         top=np.zeros(S * n_actions),
         bound=np.full(len(policy), np.inf),
         likely=row_of[:, 0].copy(),
-        x=x,
-        bits=x.view(np.int64),
+        x=room(2, wide + LANES),
         y=np.zeros(S),
     )
 
