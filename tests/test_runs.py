@@ -143,6 +143,8 @@ def test_pandas_table_and_plot(runs, tmp_path):
     assert "0/5" in text
     runs.plot(tmp_path / "gap.png")
     assert (tmp_path / "gap.png").stat().st_size > 10_000
+    runs.report(tmp_path / "page.html")
+    assert "SuccessiveElimination" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_compare_gives_every_learner_the_same_seed(tmp_path):
@@ -154,6 +156,10 @@ def test_compare_gives_every_learner_the_same_seed(tmp_path):
     two = uli.compare({"x": learners[0], "y": uli.SuccessiveElimination(0.2)}, PROBLEM, 100, 1)
     assert two["x"].seed == two["y"].seed
     result.plot(tmp_path / "c.png")
+    frame, own = result.to_pandas(), alone.to_pandas()
+    assert list(frame.columns[:4]) == ["learner", "replication", "round", "regret"]
+    last = frame[frame["learner"] == "UCB"].drop(columns="learner").reset_index(drop=True)
+    assert last.equals(own) and len(frame) == 2 * len(own)
     several = [uli.UCB(0.1), uli.UCB(0.2), uli.LilUCB(0.1), uli.UCB(0.2, R=1.0)]
     names = ["UCB (delta=0.1, R=0.5)", "UCB (delta=0.2, R=0.5)", "LilUCB", "UCB (delta=0.2, R=1.0)"]
     assert list(uli.compare(several, PROBLEM, 10, 1).runs) == names
@@ -161,6 +167,8 @@ def test_compare_gives_every_learner_the_same_seed(tmp_path):
         uli.compare([], PROBLEM, 10, 1)
     with pytest.raises(ArgumentError, match="learners"):
         uli.compare([1], PROBLEM, 10, 1)
+    with pytest.raises(ArgumentError, match=r"did you mean UCB\(\)\?"):
+        uli.compare([uli.UCB], PROBLEM, 10, 1)
 
 
 def test_play_gives_bounds_in_reward_units():

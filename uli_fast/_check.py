@@ -268,6 +268,13 @@ def inner_products(name: str, theta: F64, arms: F64, largest: float = LARGEST_NU
     return np.clip(result, -largest, largest)
 
 
+def called(value: Any) -> str:
+    """Return how a value that is not a learner is shown; a class lacks its parentheses."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}; did you mean {value.__name__}()?"
+    return repr(value)
+
+
 def same_length(name: str, value: Sequence[Any] | F64, size: int) -> None:
     """Refuse a sequence whose length is not ``size``."""
     if len(value) != size:

@@ -38,7 +38,9 @@ class Setup:
     def of(cls, learner: Any, arguments: Mapping[str, Any]) -> Setup:
         """Check a learner and what it is to start with, leaving out what is None."""
         if not isinstance(learner, Learner) or not hasattr(learner, "start"):
-            raise ArgumentError("learner", f"is not a learner for live decisions: {learner!r}")
+            raise ArgumentError(
+                "learner", f"is not a learner for live decisions: {_check.called(learner)}"
+            )
         given = {name: value for name, value in arguments.items() if value is not None}
         many = given.get("arms")
         if isinstance(many, int | float | np.number) and many > MOST_ARMS:

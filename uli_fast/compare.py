@@ -14,6 +14,7 @@ from uli_fast.runs import Runs
 from uli_fast.simulate import Learner, Problem, check_pair, simulate
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
     from rich.table import Table
 
@@ -38,6 +39,12 @@ class Comparison:
         from uli_fast.report.figures import figure_of
 
         return figure_of(what, list(self.runs.values()), path, list(self.runs))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row per learner, replication and recorded round."""
+        from uli_fast.report.tables import runs_frames
+
+        return runs_frames(self.runs)
 
     def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
         """Write one self-contained HTML page: verdict, tables, figures, data, caveats."""
@@ -108,7 +115,7 @@ def _named(
         if not isinstance(name, str):
             raise ArgumentError("learners", f"names must be strings, got {name!r}")
         if not isinstance(learner, Learner):
-            raise ArgumentError("learners", f"{name}: is not a learner: {learner!r}")
+            raise ArgumentError("learners", f"{name}: is not a learner: {_check.called(learner)}")
     return named
 
 

@@ -56,7 +56,7 @@ def play(
         As for :func:`uli_fast.simulate`.
     """
     if not isinstance(learner, ArmLearner):
-        raise ArgumentError("learner", f"is not a learner for arms: {learner!r}")
+        raise ArgumentError("learner", f"is not a learner for arms: {_check.called(learner)}")
     if not callable(reward_fn):
         raise ArgumentError("reward_fn", f"must be callable, got {reward_fn!r}")
     T = _check.horizon("horizon", horizon)

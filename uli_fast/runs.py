@@ -203,6 +203,12 @@ class Runs:
 
         return figure_of(what, [self], path)
 
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+        """Write one self-contained HTML page: verdict, tables, figures, data, caveats."""
+        from uli_fast.compare import Comparison
+
+        Comparison({self.learner.split("(")[0]: self}).report(path, title)
+
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per replication and recorded round."""
         from uli_fast.report.tables import runs_frame

@@ -177,6 +177,9 @@ def test_an_f_that_is_not_a_bound():
     assert not run(lambda delta, t: 0.0).holds[0]
     with pytest.raises(RuleError, match="NaN at round 2"):
         run(lambda delta, t: math.nan)
+    for nothing in (None, "x"):
+        with pytest.raises(RuleError, match=f"f must return a number, got {nothing!r}"):
+            run(lambda delta, t, nothing=nothing: nothing)
 
 
 def test_a_compiled_rule_is_held_to_the_same_contract():
@@ -194,8 +197,12 @@ def test_a_compiled_rule_is_held_to_the_same_contract():
     def nonsense(n, total, active, t):
         return "keep"
 
+    @numba.njit
+    def scores(n, total, active, t):
+        return total
+
     problem = uli.BernoulliBandit([0.5, 0.4])
-    for rule in (short, nonsense):
+    for rule in (short, nonsense, scores):
         with pytest.raises(RuleError, match="rule"):
             uli.simulate(uli.EliminationFramework(rule, f), problem, 100, seed=0)
     runs = uli.simulate(uli.EliminationFramework(meddling, f), problem, 100, seed=0)

@@ -50,7 +50,7 @@ def take_seat(
 ) -> Seat:
     """Start a learner on arms 0..n_arms-1; errors call it by its name elsewhere."""
     if not isinstance(learner, ArmLearner):
-        raise ArgumentError(name, f"is not a learner for arms: {learner!r}")
+        raise ArgumentError(name, f"is not a learner for arms: {_check.called(learner)}")
     player = learner.start(n_arms, seed=seed, horizon=horizon, low=low, high=high)
     return _seat_of(player)
 

@@ -216,7 +216,7 @@ class TrainedAgent(_StagedAgent):
         from uli_fast.simulate import simulate
 
         if not isinstance(learner, PolicyLearner):
-            raise ArgumentError("learner", f"is not a learner for MDPs: {learner!r}")
+            raise ArgumentError("learner", f"is not a learner for MDPs: {_check.called(learner)}")
         super().__init__(env, horizon)
         self.runs: Runs = simulate(learner, self.mdp, episodes, seed=seed, progress=False)
         self.policy: I8 = last_policy(self.runs)

@@ -167,7 +167,7 @@ def policy(learner: Any) -> type[Policy]:
     Its parameters default to those of the learner, any learner on K arms.
     """
     if not isinstance(learner, ArmLearner):
-        raise ArgumentError("learner", f"is not a learner for arms: {learner!r}")
+        raise ArgumentError("learner", f"is not a learner for arms: {_check.called(learner)}")
     return type(type(learner).__name__, (Policy,), {"made_of": learner, "__doc__": Policy.__doc__})
 
 

@@ -34,9 +34,12 @@ def simulate_kept(
     target = _check.path("checkpoint", folder)
     learner, problem, horizon, replications, seed, engine, rounds = batch
     T, M = _check.horizon("horizon", horizon), _check.replications("replications", replications)
-    if seed is None or first != 0:
-        name = "seed" if seed is None else "first_replication"
-        raise ArgumentError(name, "with a checkpoint there must be a seed, and the first is 0")
+    if seed is None:
+        raise ArgumentError(
+            "seed", "must be given with a checkpoint: the same call goes on from it"
+        )
+    if first != 0:
+        raise ArgumentError("first_replication", f"must be 0 with a checkpoint, got {first!r}")
     check_pair(learner, problem, T, engine)
     listed = None if rounds is None else _check.recorded_rounds("rounds", rounds, T).tolist()
     if keep_plays is None and not keeps_plays(problem, listed, T, M):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+from numba import types
 
 from uli_fast._typing import B1, I64
 from uli_fast.kernels._arms import ROUND, ArmState, Record, least_played, note
-from uli_fast.kernels._jit import kernel, transient_kernel
+from uli_fast.kernels._jit import by_type, kernel, transient_kernel
 from uli_fast.kernels._rewards import Law, play_one
 
 GOING, DONE, EMPTY, BAD_MASK = 0, 1, 2, 3
@@ -36,6 +39,18 @@ def play_arm(law: Law, state: ArmState, record: Record) -> int:
     return a
 
 
+def is_mask(keep: Any) -> bool:
+    """Say whether a rule returned an array of booleans (compiled code only)."""
+    raise TypeError("is_mask is called from compiled kernels only")
+
+
+@by_type(is_mask)
+def _is_mask(keep: Any) -> Callable[..., bool]:
+    if isinstance(keep, types.Array) and keep.dtype == types.boolean:
+        return lambda keep: True
+    return lambda keep: False
+
+
 @transient_kernel
 def play_rounds(rule: Any, law: Law, state: ArmState, record: Record, T: int, played: I64) -> int:
     """Play up to len(played) rounds, noting the arms in ``played``; return the status."""
@@ -45,7 +60,7 @@ def play_rounds(rule: Any, law: Law, state: ArmState, record: Record, T: int, pl
         if t > state.n.shape[0]:
             n[:], total[:], active[:] = state.n, state.total, state.active  # the rule's own
             keep = rule(n, total, active, t)
-            if keep.shape != active.shape:
+            if not is_mask(keep) or keep.shape != active.shape:
                 return BAD_MASK
             if not restrict(state.active, keep, state.eliminated, t):
                 return EMPTY

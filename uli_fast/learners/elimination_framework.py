@@ -74,7 +74,11 @@ class EliminationFramework(ArmLearner):
         return Guarantee("user", self.delta, parameters, arms.scale, self._unit_bound)
 
     def _unit_bound(self, t: float) -> float:
-        return self.beta * float(self.f(self.delta, t))
+        value = self.f(self.delta, t)
+        try:
+            return self.beta * float(value)
+        except (TypeError, ValueError):
+            raise RuleError(f"f must return a number, got {value!r} at round {t:.0f}") from None
 
     def begin(
         self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
@@ -109,7 +113,7 @@ class EliminationFramework(ArmLearner):
         if _is_compiled(self.rule):
             status = _compiled(kernel.play_rounds)(self.rule, law, state, record, horizon, played)
             if status == kernel.BAD_MASK:
-                raise RuleError(f"the rule must return a mask of length {state.n.size}")
+                raise RuleError(f"the rule must return a boolean mask of length {state.n.size}")
             if status == kernel.EMPTY:
                 raise RuleError(f"the rule kept no arm before round {state.clock[0] + 1}")
             return bool(status == kernel.DONE)

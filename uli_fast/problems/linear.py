@@ -70,7 +70,8 @@ class LinearBandit:
         if cls is not LinearBandit:  # a copy, whose kind is known
             return object.__new__(cls)
         if (arms is None) == (more.get("arm_set") is None):
-            raise ArgumentError("arms", "must be given, or arm_set= in their place")
+            problem = "must be given, or arm_set= in their place"
+            raise ArgumentError("arms", problem if arms is None else f"{problem}: not both")
         kind = FiniteLinearBandit if arms is not None else ArmSetBandit
         return object.__new__(kind)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,6 +149,14 @@ def _starts(runs: Sequence[Runs], named: Sequence[str]) -> list[str]:
         found[MOST_STARTS:] = [f"{len(found) - MOST_STARTS} others"]
     head = f"F excludes the largest gap, every gap from {unit(runs[0])}: "
     return [head + "; ".join(found)] if found else []
+
+
+def runs_frames(runs: Mapping[str, Runs]) -> pd.DataFrame:
+    """Return one row per learner, replication and recorded round."""
+    frames = {name: runs_frame(each) for name, each in runs.items()}
+    import pandas as pd
+
+    return pd.concat(frames, names=["learner", None]).reset_index("learner").reset_index(drop=True)
 
 
 def runs_frame(runs: Runs) -> pd.DataFrame:
