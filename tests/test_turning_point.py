@@ -274,7 +274,7 @@ def test_golden_turning_points():
         found = uli.turning_point(SE, UCB, uli.DeterministicBandit([1.0, 1.0 - gap]))
         assert found.rounds == (tau,)
         assert found.mean_curve() == tau
-    assert "from round 365219331 on" in str(found)
+    assert "\nround 365219331\n" in str(found)
 
 
 def test_a_closed_form_is_not_cut_at_the_horizon():
@@ -288,7 +288,10 @@ def test_lil_ucb_is_mostly_not_overtaken():
     proved = uli.turning_point(SE, LIL, uli.DeterministicBandit([0.9, 0.8]))
     assert proved.never
     assert proved.taus.tolist() == [np.inf]
-    assert "never" in str(proved)
+    first, _, said, _ = str(proved).splitlines()
+    assert first == f"first round from which {SE} is ahead of {LIL} for good"
+    assert said == "never"
+    assert "never" in shown(proved) and "not yet" not in shown(proved)
     found = uli.turning_point(SE, LIL, uli.BernoulliBandit([0.7, 0.5]), 10**6, 5, seed=1)
     assert found.censored.all()
     assert "5 of 5 runs had not turned by 1e+06" in str(found)
@@ -439,13 +442,18 @@ def test_a_learner_without_a_guarantee_is_warned_about():
     assert caught[0].filename == __file__
 
 
-def test_table_and_text():
+def shown(found, width=120):
     from rich.console import Console
 
-    found = uli.turning_point(SE, UCB, uli.BernoulliBandit([0.8, 0.5]), 10**6, 4, seed=1)
-    console = Console(width=120, record=True, file=io.StringIO())
+    console = Console(width=width, record=True, file=io.StringIO())
     console.print(found.table())
-    text = console.export_text()
+    return console.export_text()
+
+
+def test_table_and_text():
+    found = uli.turning_point(SE, UCB, uli.BernoulliBandit([0.8, 0.5]), 10**6, 4, seed=1)
+    text = shown(found)
+    assert text.startswith("first round from which SuccessiveElimination")
     assert "median" in text
     assert "not turned" in text
     assert f"{found.censored.sum()} of 4 runs had not turned by 1e+06" in text
@@ -456,6 +464,26 @@ def test_progress_reaches_one():
     problem = uli.BernoulliBandit([0.9, 0.5])
     uli.turning_point(SE, UCB, problem, 10**4, 3, seed=0, progress=seen.append)
     assert seen[-1] == 1.0
+
+
+@pytest.mark.parametrize("problem", [uli.BernoulliBandit([0.6, 0.5]), uli.GaussianBandit([1, 0.9])])
+def test_progress_is_told_within_a_run(problem):
+    seen = []
+    uli.turning_point(SE, UCB, problem, 10**12, 1, seed=0, progress=seen.append)
+    assert sum(0.0 < x < 0.5 for x in seen) >= 2  # settling
+    assert sum(0.5 < x < 1.0 for x in seen) >= 2  # the rival's way
+    assert seen == sorted(seen) and seen[-1] == 1.0
+
+
+def test_a_bar_appears_while_the_first_pair_is_played(monkeypatch, capsys):
+    from uli_fast import _progress
+
+    bars = []
+    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr(_progress._Bar, "show", lambda self, x: bars.append(x))
+    uli.turning_point(SE, UCB, uli.BernoulliBandit([0.6, 0.5]), 10**12, 2, seed=0)
+    assert 0.0 < bars[0] < 0.5 and bars[-1] == 1.0
 
 
 BAD = {

@@ -33,6 +33,8 @@ FIRST_COLUMNS = 1 << 10
 POINTS = 1 << 14
 # Steps of a kernel between two looks at a run.
 CHUNK = 1 << 16
+# What is reported of a pair of runs until it is done.
+ALMOST = 0.999
 # Regrets that differ by less, relatively, are equal: gaps are rounded numbers.
 SAME = 1e-12
 
@@ -64,12 +66,21 @@ class Duel:
         """Whether runs differ from each other."""
         return self.tabled or isinstance(self.uli, AdversarialLearner)
 
-    def each(self, runs: int, threads: int, play: Callable[[Pair, int], None]) -> None:
-        """Hand the pair of runs of every replication to a function, on threads."""
+    def each(
+        self,
+        runs: int,
+        threads: int,
+        play: Callable[[Pair, int], None],
+        report: Callable[[int, float], None] | None = None,
+    ) -> None:
+        """Hand the pair of runs of every replication to a function, on threads.
+
+        While they are played, ``report`` is told about how much of each is done.
+        """
 
         def play_one(r: int, stop: threading.Event) -> None:
             try:
-                play(Pair(self, r, stop), r)
+                play(Pair(self, r, stop, report), r)
             except _StoppedError:
                 return
 
@@ -100,8 +111,15 @@ class Duel:
 class Pair:
     """One replication: both learners, and the rewards that they share."""
 
-    def __init__(self, duel: Duel, r: int, stop: threading.Event) -> None:
+    def __init__(
+        self,
+        duel: Duel,
+        r: int,
+        stop: threading.Event,
+        report: Callable[[int, float], None] | None = None,
+    ) -> None:
         self.duel, self.stop = duel, stop
+        self._number, self._report, self._told = r, report, 0.0
         streams = np.random.SeedSequence(duel.seed, spawn_key=(r,)).spawn(duel.problem.n_arms + 2)
         self._own, self._arms = streams[:2], [_generator(x) for x in streams[2:]]
         self.table: Total | None = None  # (K, columns + 1) prefix sums
@@ -114,10 +132,20 @@ class Pair:
         else:
             self._drop(duel.horizon)
 
+    def tell(self, fraction: float = 0.0) -> None:
+        """Report about how much is done: settling is one half, the rival's way the other."""
+        if self._report is not None:
+            self._told = max(self._told, min(fraction, ALMOST))
+            self._report(self._number, self._told)
+
+    @property
+    def longest(self) -> int:
+        """The most columns that the table may have."""
+        return min(self.duel.horizon, LARGEST_TABLE // self.duel.problem.n_arms)
+
     def _settle(self) -> None:
         """Let the ULI learner drop all worse arms, on a table as long as that takes."""
-        longest = min(self.duel.horizon, LARGEST_TABLE // self.duel.problem.n_arms)
-        columns = 0
+        longest, columns = self.longest, 0
         while columns < longest:
             columns = min(max(FIRST_COLUMNS, 2 * columns), longest)
             self._lay_out(columns)
@@ -148,6 +176,8 @@ class Pair:
                 sums = table[a, n + 1 : n + 1 + some.size]
                 np.cumsum(some, out=some)
                 sums[...] = some + table[a, n]
+                rows = known + (a * (columns - known) + n + some.size - known) / len(laws)
+                self.tell(0.5 * rows / self.longest)
         self.table = table
 
     def law(self, learner: ArmLearner) -> Law:
@@ -170,6 +200,7 @@ class Pair:
         state, self.last = path.state, None
         while state.active[worse].any() and state.n.max() <= columns and not path.done:
             path.advance()
+            self.tell(0.5 * path.t / H)
         self.tv = float(state.tv[0])
         last = int(state.eliminated[worse].max(initial=0))
         if state.active[worse].any() or last > H:
@@ -216,6 +247,8 @@ class Pair:
             path.save()
             path.advance()
             self.duel.problem.check_supply(path.plays)
+            reached = float(path.plays @ gaps) / self.regret
+            self.tell(0.5 + 0.5 * max(path.t / H, reached))
         self.tv += float(path.state.tv[0])
         if ahead(self.regret, path.plays @ gaps):
             return None
@@ -239,7 +272,7 @@ class Path:
         self._law: Any = pair.law(learner)
         engine, horizon = learner.engines_for(problem)[0], int(rounds[-1])
         self._run = learner.begin(problem, self._law, self.record, engine, horizon)
-        self._stop, self.state, self.done = pair.stop, self._run.state, False
+        self._pair, self.state, self.done = pair, self._run.state, False
 
     @property
     def t(self) -> int:
@@ -253,9 +286,10 @@ class Path:
 
     def advance(self) -> None:
         """Play on for a while."""
-        if self._stop.is_set():
+        if self._pair.stop.is_set():
             raise _StoppedError
         self.done = self._run.advance(CHUNK)
+        self._pair.tell()
 
     def save(self) -> None:
         """Keep what decides how an optimistic learner goes on."""

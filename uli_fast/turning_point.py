@@ -87,29 +87,35 @@ class TurningPoint:
 
     def table(self) -> Table:
         """Return a summary table for the terminal."""
-        from rich import box
-        from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=Text(self._title()), title_justify="left", box=box.SIMPLE_HEAD)
-        for header in ("runs", "10 %", "25 %", "median", "75 %", "90 %", "not turned"):
-            table.add_column(header, justify="right", no_wrap=True)
-        cells = [_short(tau) for tau in self.quantiles().tolist()]
+        from uli_fast._whole_table import WholeTable
+
+        headers = ("runs", "10 %", "25 %", "median", "75 %", "90 %", "not turned")
+        table = WholeTable(self._title(), headers)
+        cells = [self._short(tau) for tau in self.quantiles().tolist()]
         table.add_row(str(len(self.rounds)), *cells, str(self.censored.sum()))
         table.caption = Text("\n".join(self._notes()))
-        table.caption_justify = "left"
         return table
 
     def __str__(self) -> str:
-        low, median, high = (_short(tau) for tau in self.quantiles((0.25, 0.5, 0.75)).tolist())
+        low, median, high = (self._short(tau) for tau in self.quantiles((0.25, 0.5, 0.75)).tolist())
         if self.exact:
-            said = "never" if self.never else f"from round {self.rounds[0]} on"
+            said = "never" if self.never else f"round {self.rounds[0]}"
         else:
             said = f"quartiles over {len(self.rounds)} runs: {low}, {median}, {high}"
         return "\n".join((self._title(), said, *self._notes()))
 
+    def _short(self, x: float) -> str:
+        if x == np.inf:
+            return "never" if self.never else "not yet"
+        return f"{x:.0f}" if x < 99_999 else f"{x:.3g}"
+
     def _title(self) -> str:
-        return f"{self.uli_learner} is ahead of {self.rival} for good\non {self.problem}"
+        return (
+            f"first round from which {self.uli_learner} is ahead of {self.rival} for good\n"
+            f"on {self.problem}"
+        )
 
     def _notes(self) -> list[str]:
         runs, late = len(self.rounds), int(self.censored.sum())
@@ -184,7 +190,7 @@ def turning_point(
             found[r] = pair.tau(), pair.last is not None, pair.coupled, pair.tv
             bar.report(r, 1.0)
 
-        duel.each(runs, threads, keep)
+        duel.each(runs, threads, keep, bar.report)
     rounds, settled, coupled, spent = zip(*found, strict=True)
     return TurningPoint(
         *names,
@@ -229,9 +235,3 @@ def _closed_form(
     else:
         tau = lower_bounds.lil_round(stay.plays, seen, delta)
     return (tau,) if tau is not None and tau > stay.last_round else None
-
-
-def _short(x: float) -> str:
-    if x == np.inf:
-        return "not yet"
-    return f"{x:.0f}" if x < 99_999 else f"{x:.3g}"
