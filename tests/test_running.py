@@ -1,6 +1,7 @@
 """Progress, interruption, the command line and the kernel cache."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -66,9 +67,42 @@ def test_demo(tmp_path):
     assert done.exit_code == 0, done.output
     assert "SuccessiveElimination" in done.output
     row = next(line for line in done.output.splitlines() if "Meta (small constant)" in line)
-    assert "no F" in row
+    assert re.search(r"[0-4]/4[*]", row)
     assert "NO GUARANTEE" in done.output
     assert (tmp_path / "out" / "gap.png").stat().st_size > 10_000
+
+
+def test_the_demo_says_what_its_page_says(tmp_path):
+    """Of learners with F and without, and nothing that was not seen."""
+    words = ["demo", "--horizon", "100000000", "--replications", "3", "--out", str(tmp_path)]
+    said = " ".join(CliRunner(env={"COLUMNS": "200"}).invoke(main, words).output.split())
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    found = re.search(r'<p class="headline">(.*?)</p>\s*<p>(.*?)</p>', page, re.DOTALL)
+    assert found is not None
+    for sentence in (found[1], *found[2].split(". ")):
+        assert sentence in said
+    assert "Meta (small constant)* (3 of 3 runs)" in said
+    assert "* no F of its own; held against that of" in said
+    assert "Meta (small constant): no guarantee covers the parameters on this problem" in said
+    assert "held at every round of every run of the learners that have one." in said
+    row = r"Meta \(small constant\)</th>.*?3\u00a0of\u00a03\*</data>"
+    assert re.search(row, page, re.DOTALL)
+    assert "The elimination learners" not in said
+
+
+def test_the_closing_words_of_the_demo_are_computed():
+    from tests.report.test_page import made
+    from uli_fast.cli.demo import _closing
+    from uli_fast.compare import Comparison
+
+    kept, broke = made(0), made(3)
+    said = " ".join(_closing(Comparison({"A": kept, "B": broke})))
+    assert "A stayed within F at every round of all 20 runs." in said
+    assert "B went beyond F in 3 of 20 runs" in said
+    assert said.endswith(
+        "In the last nine tenths of the rounds A played only the best arm. "
+        "In the last nine tenths of the rounds B played worse arms too."
+    )
 
 
 def test_bad_options_are_messages():

@@ -521,8 +521,11 @@ def test_compare_runs_them_side_by_side():
 
 
 @pytest.mark.filterwarnings(SMALL)
-def test_a_void_promise_is_not_held_against_the_bounds_of_others():
+def test_a_void_promise_is_said_to_be_one_and_marked_as_on_the_page():
     from rich.console import Console
+
+    from uli_fast.report.canvas import lines_of
+    from uli_fast.report.summaries import summary_of
 
     void = uli.MetaElimination(uli.Exp3P(constant=5))
     learners = [void, uli.SuccessiveElimination(), uli.UCB()]
@@ -530,6 +533,9 @@ def test_a_void_promise_is_not_held_against_the_bounds_of_others():
     console = Console(record=True, width=120)
     console.print(result.table())
     lines = {line.split()[0]: line for line in console.export_text().splitlines() if line.strip()}
-    assert "no F" in lines["MetaElimination"]
-    assert "*" in lines["UCB"]
-    assert "*" not in lines["MetaElimination"]
+    assert "/2*" in lines["UCB"]
+    assert "no guarantee covers the parameters" in lines["MetaElimination:"]
+    row = summary_of(lines_of(list(result.runs.values()), ["Meta", "SE", "UCB"])).rows[0]
+    (failed,) = (cell.text for cell in row.cells if "of" in cell.text)
+    assert failed.replace("\u00a0of\u00a0", "/") in lines["MetaElimination"].split()
+    assert failed.endswith("*")

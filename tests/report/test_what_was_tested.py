@@ -99,6 +99,30 @@ def test_the_terminal_says_so_too_within_80_columns():
     assert "held against that of a learner with" in " ".join(text.split())
 
 
+@pytest.mark.parametrize("width", [24, 50, 60])
+def test_narrow_terminals_show_every_number_whole(width):
+    from io import StringIO
+
+    from rich.console import Console
+
+    late = {"final_plays": np.full((20, 2), 10**9), "last_play": np.full((20, 2), 10**9)}
+    learners = {
+        "a learner with a name": made(0, **late),
+        "B": made(3, guarantee=None, baseline=True),
+        "untouched": made(0, T=last_untested()),
+    }
+    file = StringIO()
+    Console(width=width, file=file).print(Comparison(learners).table())
+    text = file.getvalue()
+    assert "\u2026" not in text and max(map(len, text.splitlines())) <= width
+    table = text.partition("regret at")[0].split()
+    for cell in ("5.0e+08", "1.0e+09", "20/20", "3/20*", "untested", "0.5", "beyond", "ahead"):
+        assert cell in table, cell
+    caption = " ".join(text.partition("regret at")[2].split())
+    assert "a fraction delta = 0.05 of runs" in caption
+    assert max(map(len, text.partition("regret at")[2].splitlines())) > width - 12  # not a part's
+
+
 def test_the_caveat_of_few_runs_is_computed(tmp_path):
     said = caveats([made(0, M=7), made(0, M=300)])[-1]
     high = coverage(np.ones(7, bool), 0.05).high

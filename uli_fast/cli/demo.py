@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,8 @@ def demo(horizon: int, replications: int, seed: int, delta: float, out: Path) ->
         f"takes about {_settling(trial, delta):.1e} rounds.\n",
         style="yellow",
     )
-    console.print(_verdict(result))
+    for said in _closing(result):
+        console.print(said, markup=False)
     figure, page = out / "gap.png", out / "report.html"
     try:
         result.plot(figure)
@@ -91,28 +93,17 @@ def _settling(problem: ArmBandit, delta: float) -> int:
     return total
 
 
-def _verdict(result: Comparison) -> str:
-    """Say in a sentence what the runs show, and nothing that they do not."""
-    from uli_fast.report.bounds import reference, tested
+def _closing(result: Comparison) -> Iterator[str]:
+    """Say what the page's verdict says, and who still played worse arms late in these runs."""
+    from uli_fast.report.canvas import lines_of
+    from uli_fast.report.checks import verdict
+    from uli_fast.report.words import listed
 
-    runs = list(result.runs.values())
-    bound = reference(runs)
-    assert bound is not None
-    if not tested(runs[0], bound):
-        return "F_ULI was above every gap up to the horizon: nothing was tested."
-    kept = all(r.holds.all() for r in runs if r.guarantee is not None)
-    settled = all(
-        (r.last_mistake() < r.horizon / 10).all() for r in runs if r.guarantee is not None
-    )
-    relapsed = any((r.worst_ratio_against(bound) > 1.0).any() for r in runs if r.baseline)
-    return " ".join(
-        (
-            "The elimination learners stayed below F_ULI at every round of every run"
-            if kept
-            else "Some run of an elimination learner went beyond F_ULI",
-            "and have settled on the best arm." if settled else "and have not all settled yet.",
-            "The optimistic learners came back to worse arms after F_ULI had ruled that out."
-            if relapsed
-            else "The optimistic learners did not go beyond F_ULI.",
-        )
-    )
+    found = verdict(lines_of(list(result.runs.values()), list(result.runs)))
+    yield f"{found.headline}."
+    yield from found.sentences
+    tenth = {name: r.last_mistake().max() <= r.horizon // 10 for name, r in result.runs.items()}
+    for settled, what in ((True, "only the best arm"), (False, "worse arms too")):
+        names = [name for name in tenth if tenth[name] == settled]
+        if names:
+            yield f"In the last nine tenths of the rounds {listed(names)} played {what}."

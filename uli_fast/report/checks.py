@@ -41,7 +41,7 @@ class Verdict(NamedTuple):
 
 
 _HEADLINES = {
-    "kept": "The guarantee held at every {round} of every run",
+    "kept": "The guarantee held at every {round} of every run{whose}",
     "allowed": "Some runs went beyond F, as few as delta can explain",
     "broken": "F was broken more often than delta allows",
     "none": "There is no guarantee to check",
@@ -84,7 +84,9 @@ def verdict(lines: Sequence[Line]) -> Verdict:
     if blind:
         sentences.append(f"{listed(blind)}: the true means are unknown, so no gap can be checked.")
     status = _status([coverage for _, coverage in own], bool(idle))
-    headline = _headline(status, [line.runs for line, _ in idle]).format(round=word)
+    some = any(known(line.runs) and not _has_own(line.runs) for line in lines)
+    whose = " of the learners that have one" if some else ""
+    headline = _headline(status, [line.runs for line, _ in idle]).format(round=word, whose=whose)
     return Verdict(status, headline, tuple(sentences))
 
 
@@ -105,7 +107,7 @@ def _headline(status: str, idle: Sequence[Runs]) -> str:
         which = "possible" if all(has_all_gaps(r) for r in idle) else "known"
         return f"F was above every {which} gap up to the horizon: nothing was tested"
     if status == "kept" and idle:
-        return "The guarantee held at every {round} of every run, where it was tested"
+        return _HEADLINES["kept"] + ", where it was tested"
     return _HEADLINES[status]
 
 
@@ -175,7 +177,7 @@ def notes(lines: Sequence[Line]) -> list[str]:
     for name, r in ((line.name, line.runs) for line in lines):
         if not known(r):
             found.append(f"{name}: the true means are unknown, so its gaps are.")
-        elif not _has_own(r) and not r.baseline:
+        elif is_void(r):
             found.append(f"{name}: no guarantee covers its parameters on this problem.")
         elif _has_own(r) and (r.guarantee is None or not r.guarantee.proved):
             found.append(f"{name}: its F is a claim of its user, checked here and not proved.")
@@ -186,6 +188,11 @@ def notes(lines: Sequence[Line]) -> list[str]:
             "of the exact one, in total variation."
         )
     return found
+
+
+def is_void(r: Runs) -> bool:
+    """Return whether a learner that might have F has none here."""
+    return not _has_own(r) and not r.baseline
 
 
 def _has_own(r: Runs) -> bool:

@@ -10,9 +10,9 @@ import numpy as np
 from uli_fast.errors import MissingExtraError
 from uli_fast.guarantees import Guarantee
 from uli_fast.report.bounds import binds_from, known, positive_gaps
-from uli_fast.report.checks import Check, check, tightest
+from uli_fast.report.checks import check, is_void, tightest
 from uli_fast.report.turning import ahead_from, comparable, rival_among
-from uli_fast.report.words import label, squeezed, unit
+from uli_fast.report.words import label, listed, squeezed, unit
 from uli_fast.runs import Runs
 
 if TYPE_CHECKING:
@@ -27,22 +27,9 @@ MOST_STARTS = 6
 
 def plain_table(title: str, headers: Sequence[str]) -> Table:
     """Return an empty table whose first column holds names, the others numbers."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+    from uli_fast._whole_table import WholeTable
 
-    table = Table(
-        title=Text(title),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    table.caption_justify = "left"
-    for i, header in enumerate(headers):
-        table.add_column(header, justify="right" if i else "left", no_wrap=i == 0)
-    return table
+    return WholeTable(title, headers)
 
 
 def short_name(runs: Runs) -> str:
@@ -80,7 +67,7 @@ def _cells(r: Runs, against: Guarantee | None) -> list[str]:
     if not known(r):
         return ["?"] * 4
     late = r.gap_from(np.array([r.horizon // 10 + 1])).max()
-    checked, failures = _check(r, against), "no F"
+    checked, failures = check(r, against), "no F"
     if checked is not None:
         count = f"{checked.coverage.failures}/{checked.coverage.runs}"
         failures = "untested" if checked.tested is False else count
@@ -91,11 +78,6 @@ def _cells(r: Runs, against: Guarantee | None) -> list[str]:
         f"{late:.2g}",
         failures,
     ]
-
-
-def _check(r: Runs, against: Guarantee | None) -> Check | None:
-    """Hold Runs against their own F, a rival against the tightest, a void promise against none."""
-    return check(r, against if r.baseline else None)
 
 
 def _turned(r: Runs, rival: Runs) -> str:
@@ -116,7 +98,7 @@ def _caption(runs: Sequence[Runs], named: Sequence[str], rival: int | None) -> l
         f"late gap: the largest played in the last nine tenths of the {word}s",
         f"beyond F: runs with a gap above F at some {word}",
     ]
-    found = [_check(r, against) for r in runs]
+    found = [check(r, against) for r in runs]
     if any(c is not None and c.tested is False for c in found):
         lines.append("untested: F excluded no gap up to the horizon, so that no run could")
     lines += _starts(runs, named)
@@ -126,6 +108,9 @@ def _caption(runs: Sequence[Runs], named: Sequence[str], rival: int | None) -> l
     if any(c is not None and not c.own for c in found):
         owner = next(name for name, r in zip(named, runs, strict=True) if r.guarantee is against)
         lines.append(f"* no F of its own; held against that of {owner}, the tightest")
+    void = [n for n, r in zip(named, runs, strict=True) if known(r) and is_void(r)]
+    if void:
+        lines.append(f"{listed(void)}: no guarantee covers the parameters on this problem")
     deltas = sorted({r.guarantee.delta for r in runs if r.guarantee is not None})
     if deltas:
         allowed = ", ".join(f"{d:g}" for d in deltas)
