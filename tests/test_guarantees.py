@@ -139,6 +139,13 @@ def test_constants_say_where_they_come_from():
     assert any("PE_MAB_FULI" in c.source for c in PE2.constants)
 
 
+def test_a_confidence_is_never_rounded_to_certainty():
+    from uli_fast.guarantees import confidence
+
+    assert [confidence(x) for x in (0.05, 1e-6)] == ["0.95", "0.999999"]
+    assert [confidence(x) for x in (1e-7, 1e-300)] == ["1 - 1e-07", "1 - 1e-300"]
+
+
 @pytest.mark.parametrize("eps", [0.0, -1.0, math.nan, "x"])
 def test_bad_eps(eps):
     with pytest.raises(ArgumentError, match="eps"):

@@ -1,5 +1,7 @@
 """``uli plan``: the same numbers as the library's, and errors that say what is wrong."""
 
+import re
+
 import pytest
 from click.testing import CliRunner
 
@@ -38,6 +40,41 @@ def test_vectors_and_a_longer_horizon():
     assert row(text, "LinearElimination")[0] == f"{bound.rounds_until(0.1):.2e}"
     for name in ("SpannerElimination", "Meta, GeometricHedge"):
         assert len(row(text, name)) == 3
+
+
+def test_rows_about_vectors_have_one_unit():
+    """|<a, theta>| <= 1 allows gaps of 2; rewards in [-1, 1] are two units of loss long."""
+    code, text = plan("--arms", "20", "--dimension", "3", "--horizon", "1e5")
+    assert code == 0
+    assert "rewards in [-1, 1]" in text
+    unit = uli.MetaElimination(uli.GeometricHedge()).guarantee((20, 3))  # rewards in [0, 1]
+    until = [f"{unit.rounds_until(eps / 2.0):.2e}" for eps in (0.1, 0.01)]
+    assert row(text, "Meta, GeometricHedge") == [*until, "2.00e+05"]
+    assert row(text, "SpannerElimination")[-1] == "2.00e+05"
+    arms = [[1.0, 0.0], [0.0, 1.0]]
+    noisy = uli.LinearBandit([0.9, 0.0], arms, noise="uniform", sigma=0.1)
+    known = uli.MetaElimination(uli.GeometricHedge()).guarantee(noisy)
+    assert known.largest_gap == pytest.approx(2.0 * (1.0 + 0.1 * 3.0**0.5))
+
+
+@pytest.mark.parametrize("width", [26, 40, 50])
+@pytest.mark.parametrize(
+    "words", [("--arms", "4"), ("--gaps", "0.3", "--turning-point", "--horizon", "1e9")]
+)
+def test_numbers_are_whole_on_narrow_terminals(width, words):
+    wide = plan(*words)[1]
+    narrow = CliRunner(env={"COLUMNS": str(width)}).invoke(main, ["plan", *words]).output
+    assert "\u2026" not in narrow
+    assert max(map(len, narrow.splitlines())) <= width
+    numbers = lambda text: set(re.findall(r"(?<![\w.])[0-9.]+e[+][0-9]+|not yet", text))  # noqa: E731
+    assert len(numbers(wide)) > 3
+    assert numbers(wide) <= numbers(narrow)
+
+
+def test_a_tiny_delta_is_not_certainty():
+    assert "with probability 1 - 1e-300" in plan("--arms", "4", "--delta", "1e-300")[1]
+    assert "with probability 1 - 1e-08" in plan("--arms", "4", "--delta", "1e-8")[1]
+    assert "with probability 0.99\n" in plan("--arms", "4", "--delta", "0.01")[1]
 
 
 def test_a_dataset_tells_when_only_the_best_arm_is_left():

@@ -15,6 +15,7 @@ from uli_fast._journal import read_events
 from uli_fast._study_setup import Setup, first_content
 from uli_fast._trace import Trace, hostile
 from uli_fast.errors import StudyError, UliError
+from uli_fast.guarantees import confidence
 
 
 class Drop(NamedTuple):
@@ -156,8 +157,8 @@ def _certificate(player: Any) -> str:
     lost = int(getattr(player, "_lost", np.zeros(1)).sum())
     missing = f", missing outcomes ({lost}) taken at their worst" if lost else ""
     return (
-        f"with probability {1.0 - c.delta:g}, over all rounds at once, no {what} is worse than the "
-        f"best by more than {c.bound:.6g}{claim}{belief}; learned from {plays}{missing}"
+        f"with probability {confidence(c.delta)}, over all rounds at once, no {what} is worse "
+        f"than the best by more than {c.bound:.6g}{claim}{belief}; learned from {plays}{missing}"
     )
 
 

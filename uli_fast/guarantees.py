@@ -24,6 +24,12 @@ from uli_fast.errors import ArgumentError, NoGuaranteeError
 _SUMMED = 10**5
 
 
+def confidence(delta: float) -> str:
+    """Return 1 - delta as text, never rounded to certainty."""
+    said = f"{1.0 - delta:g}"
+    return said if float(said) < 1.0 else f"1 - {delta:g}"
+
+
 class Constant(NamedTuple):
     """A number of the bound and where it comes from."""
 

@@ -37,10 +37,10 @@ class _Subject(NamedTuple):
     """What is planned for."""
 
     title: str
-    about: Any  # of guarantee()
-    learners: dict[str, Any]
+    bounds: dict[str, Guarantee]
     problem: ArmBandit | None = None  # where the gaps are known
     gaps: F64 | None = None
+    notes: tuple[str, ...] = ()
 
 
 @click.command()
@@ -92,12 +92,11 @@ def plan(
         subject = _known(dataset, gaps, delta)
     T = _check.horizon("horizon", HORIZON if horizon is None else horizon)
     precisions = [_check.positive("eps", x) for x in _check.vector("eps", eps).tolist()]
-    bounds = {name: x.guarantee(subject.about) for name, x in subject.learners.items()}
     console = Console()
-    for shown in _tables(subject, bounds, precisions, T, delta):
+    for shown in _tables(subject, precisions, T, delta):
         console.print(shown)
     if constants:
-        console.print(_constants(bounds))
+        console.print(_constants(subject.bounds))
     if turning_point:
         assert subject.problem is not None
         T = TURNING_HORIZON if horizon is None else T
@@ -105,35 +104,41 @@ def plan(
             console.print(found.table())
 
 
-def _finite(delta: float) -> dict[str, Any]:
+def _finite(about: Any, delta: float) -> dict[str, Guarantee]:
     import uli_fast as uli
 
-    return {
+    learners = {
         "SuccessiveElimination": uli.SuccessiveElimination(delta),
         "PhasedElimination": uli.PhasedElimination(delta),
         "Meta, Exp3.P": uli.MetaElimination(uli.Exp3P(), delta),
         "Meta, Exp3.P, sharp": uli.MetaElimination(uli.Exp3P(constant=176.0), delta, mode="sharp"),
     }
+    return {name: learner.guarantee(about) for name, learner in learners.items()}
 
 
 def _arms(K: int, delta: float) -> _Subject:
     from uli_fast import _check
 
-    return _Subject(f"{K} arms, rewards in [0, 1]", _check.whole("arms", K), _finite(delta))
+    return _Subject(f"{K} arms, rewards in [0, 1]", _finite(_check.whole("arms", K), delta))
 
 
 def _vectors(K: int, d: int, delta: float) -> _Subject:
     import uli_fast as uli
     from uli_fast import _check
+    from uli_fast.guarantees import ArmsInfo
 
     size = _check.whole("arms", K), _check.whole("dimension", d)
-    learners = {
-        "LinearElimination": uli.LinearElimination(delta),
-        "SpannerElimination": uli.SpannerElimination(delta, C=1.2),
-        "Meta, GeometricHedge": uli.MetaElimination(uli.GeometricHedge(), delta),
+    # Means may lie anywhere in [-1, 1]: all rows are about rewards that do, in their units.
+    # The noise of such rewards is 1-subgaussian, as the first two assume.
+    rewards = ArmsInfo(K, d=d, low=-1.0, high=1.0)
+    bounds = {
+        "LinearElimination": uli.LinearElimination(delta).guarantee(size),
+        "SpannerElimination": uli.SpannerElimination(delta, C=1.2).guarantee(size),
+        "Meta, GeometricHedge": uli.MetaElimination(uli.GeometricHedge(), delta).guarantee(rewards),
     }
-    title = f"{K} arms in {d} dimensions, arms and theta of norm at most 1"
-    return _Subject(title, size, learners)
+    title = f"{K} arms in {d} dimensions, arms and theta of norm at most 1, rewards in [-1, 1]"
+    note = "LinearElimination, SpannerElimination: the same for any 1-subgaussian noise"
+    return _Subject(title, bounds, notes=(note,))
 
 
 def _decision_process(size: tuple[int, int, int], delta: float) -> _Subject:
@@ -142,12 +147,12 @@ def _decision_process(size: tuple[int, int, int], delta: float) -> _Subject:
 
     for number in size:
         _check.whole("mdp", number)
-    learners = {
-        f"PolicyElimination, {name}": uli.PolicyElimination(delta, schedule=name)
+    bounds = {
+        f"PolicyElimination, {name}": uli.PolicyElimination(delta, schedule=name).guarantee(size)
         for name in ("proved", "sharp")
     }
     title = "{} states, {} actions, {} stages; a round is an episode".format(*size)
-    return _Subject(title, size, learners)
+    return _Subject(title, bounds)
 
 
 def _known(dataset: str | None, gaps: tuple[float, ...] | None, delta: float) -> _Subject:
@@ -158,25 +163,24 @@ def _known(dataset: str | None, gaps: tuple[float, ...] | None, delta: float) ->
         _check.one_of("dataset", dataset, uli.datasets.names())
         problem = uli.datasets.load(dataset)
         title = uli.datasets.info(dataset)["title"]
-        return _Subject(title, problem, _finite(delta), problem, problem.gaps)
+        return _Subject(title, _finite(problem, delta), problem, problem.gaps)
     sizes = _check.vector("gaps", gaps)
     _check.within("gaps", sizes, 0.0, 1.0)
     best = (1.0 + sizes.max()) / 2.0
     problem = uli.BernoulliBandit([best, *(best - sizes)])
     title = f"{problem.n_arms} arms, rewards 0 or 1"
-    return _Subject(title, problem, _finite(delta), problem, sizes)  # as given, not as rounded
+    return _Subject(title, _finite(problem, delta), problem, sizes)  # as given, not as rounded
 
 
-def _tables(
-    subject: _Subject, bounds: dict[str, Guarantee], eps: list[float], T: int, delta: float
-) -> Iterator[Table | Text]:
+def _tables(subject: _Subject, eps: list[float], T: int, delta: float) -> Iterator[Table | Text]:
     """Yield the numbers, in tables that fit into 80 columns, and what they mean."""
     from rich.text import Text
 
+    from uli_fast.guarantees import confidence
     from uli_fast.report.tables import LONGEST_NAME, plain_table
     from uli_fast.report.words import squeezed
 
-    gaps = subject.gaps
+    bounds, gaps = subject.bounds, subject.gaps
     columns = {
         f"within {x:g}": [_rounds_until(bound, x, gaps) for bound in bounds.values()] for x in eps
     }
@@ -186,7 +190,8 @@ def _tables(
         columns["best only"] = [_rounds_until(x, smallest, gaps) for x in bounds.values()]
         lines.append("best only: after so many rounds only the best arm is played")
     regret = {f"regret by {T:.6g}": [bound.regret(T, gaps) for bound in bounds.values()]}
-    lines.append(f"regret: at most so much; all at once, with probability {1.0 - delta:g}")
+    lines.append(f"regret: at most so much; all at once, with probability {confidence(delta)}")
+    lines += subject.notes
     every = list((columns | regret).items())
     for i in range(0, len(every), MOST_COLUMNS):
         shown = every[i : i + MOST_COLUMNS]
@@ -211,7 +216,9 @@ def _constants(bounds: dict[str, Guarantee]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("learner", "constant", "value", "source", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
+    for header in ("learner", "constant", "value", "source"):
+        table.add_column(header, no_wrap=header == "value", overflow="fold")
     for name, bound in bounds.items():
         for i, constant in enumerate(bound.constants):
             cells = (name if i == 0 else "", constant.name, f"{constant.value:g}", constant.source)

@@ -124,7 +124,11 @@ class MetaElimination(AdversarialLearner):
         return lengths
 
     def guarantee(self, about: Any) -> Guarantee:
-        """Return F_ULI for a problem, a number of arms, (K, d) or an array of arms."""
+        """Return F_ULI for a problem, a number of arms, (K, d) or an array of arms.
+
+        Only a problem tells the range of its rewards; otherwise they are taken to lie in
+        [0, 1]. Rewards in [-1, 1] on linear arms have twice that bound.
+        """
         info = read_arms(about)
         if type(self.base) not in (Exp3P, GeometricHedge):  # a subclass is another algorithm
             return self._claim(info)
