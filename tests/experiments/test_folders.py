@@ -228,6 +228,32 @@ def test_ctrl_c_says_what_is_kept(jobs, tmp_path):
 # What is said.
 
 
+@pytest.mark.parametrize("name", ["pandas", "pyarrow"])
+def test_parquet_is_refused_before_anything_runs(name, invoke, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, name, None)
+    done = invoke("--out", str(tmp_path / "new"), "--parquet")
+    assert done.exit_code == 1
+    assert f"to_parquet needs {name}: pip install 'uli-fast[report]'" in done.output
+    assert not (tmp_path / "new").exists()
+
+
+def test_check_names_problems_that_nobody_plays(tmp_path):
+    file = tmp_path / "study.toml"
+    river = '[problems.river]\ntype = "mdps.river_swim"\nn_states = 2\nhorizon = 2\n'
+    file.write_text(STUDY + 'on = ["two"]\n' + river)
+    done = CliRunner().invoke(main, ["run", str(file), "--check"])
+    assert done.exit_code == 0, done.output
+    assert "played by no learner: river" in done.output
+
+
+def test_results_are_shown_in_a_line(tmp_path):
+    results = experiments.run(study(), tmp_path / "r")
+    assert len(repr(results)) < 200 and "\n" not in repr(results)
+    assert repr(results).startswith(f"Results({results.title!r}, problems=[")
+    runs = sum(r.replications for c in results.comparisons.values() for r in c.runs.values())
+    assert repr(results).endswith(f"{runs} runs)")
+
+
 def test_results_that_are_there_name_the_way_on(invoke):
     assert invoke().exit_code == 0
     assert "go on with --resume" in invoke().output

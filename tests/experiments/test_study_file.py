@@ -107,6 +107,22 @@ def test_a_typing_error_gets_a_hint():
         StudyFile.parse(GOOD.replace('type = "UCB"', 'type = "UCB"\ndetla = 0.1'))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "meant"),
+    [("seed = 7", "seeds = 7", "seed"), ("[learners.UCB]", "[learner.UCB]", "learners")],
+)
+def test_a_typing_error_at_the_top_gets_a_hint(old, new, meant):
+    with pytest.raises(ConfigError, match=f"did you mean '{meant}'"):
+        StudyFile.parse(GOOD.replace(old, new))
+
+
+def test_problems_that_no_learner_plays_are_known():
+    assert StudyFile.parse(GOOD).unplayed == ()
+    alone = GOOD.replace('type = "SuccessiveElimination"', """type = "UCB"\non = ["isis2"]""")
+    alone = alone.replace('on = ["two"]', 'on = ["isis2"]')
+    assert StudyFile.parse(alone).unplayed == ("two (means 1)", "two (means 2)")
+
+
 def test_errors_say_what_to_do():
     for old, new, said in (
         ('"SuccessiveElimination"', '"EliminationFramework"', r"functions; use simulate\(check"),

@@ -46,6 +46,7 @@ def run(
     from rich.console import Console
 
     from uli_fast import experiments
+    from uli_fast.experiments.results import need_parquet
 
     console = Console(highlight=False, markup=False)
     study = experiments.StudyFile.read(file)
@@ -53,6 +54,8 @@ def run(
         for said in _checked(file, study):
             click.echo(said)
         return
+    if parquet:
+        need_parquet()  # before anything runs
     target = out or file.with_name(f"{file.stem}-results")
     options: dict[str, Any] = {"resume": resume, "replications": replications, "jobs": jobs}
     with _cluster(backend, address), _interrupted(target), _warnings_as_text():
@@ -72,9 +75,11 @@ def run(
 
 
 def _checked(file: Path, study: StudyFile) -> Iterator[str]:
-    """Say how many cells there are, which of them have no F, and why."""
+    """Say how many cells there are, what nobody plays, which cells have no F, and why."""
     n = len(study.cells)
     yield f"{file} is fine: {n} {'cell' if n == 1 else 'cells'}"
+    if study.unplayed:
+        yield f"played by no learner: {', '.join(map(label, study.unplayed))}"
     for cell in study.cells:
         if cell.warning is not None:
             yield cell.warning

@@ -52,7 +52,7 @@ def problem_of(key: str, table: Mapping[str, Any]) -> Any:
         _only(key, table, ("dataset",))
         name = table["dataset"]
         if not isinstance(name, str) or name not in uli.datasets.names():
-            raise ConfigError(f"{key}.dataset", _unknown(name, uli.datasets.names()))
+            raise ConfigError(f"{key}.dataset", unknown(name, uli.datasets.names()))
         return uli.datasets.load(name)
     parameters = dict(table)
     restricted = parameters.pop("restricted", False)
@@ -107,7 +107,7 @@ def _made(key: str, table: Mapping[str, Any], kinds: tuple[str, ...]) -> Any:
             f"{key}.type", f"{kind} holds functions; use simulate(checkpoint=...) in Python"
         )
     if not isinstance(kind, str) or kind not in kinds:
-        raise ConfigError(f"{key}.type", _unknown(kind, kinds))
+        raise ConfigError(f"{key}.type", unknown(kind, kinds))
     make = _maker(kind)
     known = LINEAR if kind == "LinearBandit" else tuple(inspect.signature(make).parameters)
     _only(key, parameters, known)
@@ -137,10 +137,11 @@ def _maker(kind: str) -> Callable[..., Any]:
 def _only(key: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for name in table:
         if name not in known:
-            raise ConfigError(f"{key}.{name}", f"is not a parameter; {_unknown(name, known)}")
+            raise ConfigError(f"{key}.{name}", f"is not a parameter; {unknown(name, known)}")
 
 
-def _unknown(name: Any, known: Iterable[str]) -> str:
+def unknown(name: Any, known: Iterable[str]) -> str:
+    """Say what a name can be, and which one it resembles."""
     close = difflib.get_close_matches(str(name), list(known), n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{hint}It can be {', '.join(known)}; got {name!r}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +43,7 @@ def write_manifest(folder: Path, file: StudyFile, replications: int) -> None:
     write_text(folder / "manifest.json", json.dumps(content, indent=1))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """What a folder of results holds."""
 
@@ -86,6 +88,14 @@ class Results:
         comparisons = {problem: Comparison(runs) for problem, runs in found.items()}
         return cls(manifest["title"], M, comparisons, provenance, missing, numbers)
 
+    def __repr__(self) -> str:
+        """Name the study and its problems; the runs are in ``comparisons``."""
+        problems = reprlib.repr(list(self.comparisons))
+        kept = sum(len(n) for each in self.numbers.values() for n in each.values())
+        left = sum(n for each in self.missing.values() for n in each.values())
+        runs = f"{kept} runs" if self.complete else f"{kept} of {kept + left} runs"
+        return f"Results({self.title!r}, problems={problems}, {runs})"
+
     @property
     def complete(self) -> bool:
         """Whether every replication of every cell is there."""
@@ -123,13 +133,8 @@ class Results:
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write :meth:`to_pandas` as a Parquet file."""
+        need_parquet()
         frame = self.to_pandas()
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError:
-            raise MissingExtraError(
-                "to_parquet needs pyarrow: pip install 'uli-fast[report]'"
-            ) from None
         target = _check.path("path", path)
         part = target.with_name(f".{target.name}-{os.getpid()}")
         with refused(target.parent):
@@ -138,6 +143,13 @@ class Results:
                 part.replace(target)
             finally:
                 part.unlink(missing_ok=True)
+
+
+def need_parquet() -> None:
+    """Refuse to go on without what writes a Parquet file."""
+    for name in ("pandas", "pyarrow"):
+        if find_spec(name) is None:
+            raise MissingExtraError(f"to_parquet needs {name}: pip install 'uli-fast[report]'")
 
 
 def kept_in(folder: Path) -> tuple[int, int]:

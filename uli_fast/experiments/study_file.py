@@ -38,7 +38,7 @@ import msgspec
 from uli_fast import _check
 from uli_fast._names import label
 from uli_fast.errors import ArgumentError, ConfigError, NoGuaranteeError
-from uli_fast.experiments.build import learner_of, problem_of, swept
+from uli_fast.experiments.build import learner_of, problem_of, swept, unknown
 
 
 class Tables(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -90,6 +90,7 @@ class StudyFile:
     title: str
     replications: int
     cells: tuple[Cell, ...]
+    unplayed: tuple[str, ...] = ()  # problems that no learner plays
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StudyFile:
@@ -116,7 +117,10 @@ class StudyFile:
         except msgspec.ValidationError as problem:
             raise ConfigError(*_where(str(problem))) from None
         M: int = _named("replications", _check.replications, tables.replications)
-        return cls(text, tables.title or name, M, _cells(tables))
+        cells = _cells(tables)
+        played = {cell.problem for cell in cells}
+        unplayed = (x for x in _expanded("problems", tables.problems) if x not in played)
+        return cls(text, tables.title or name, M, cells, tuple(unplayed))
 
 
 def _where(message: str) -> tuple[str, str]:
@@ -126,8 +130,8 @@ def _where(message: str) -> tuple[str, str]:
         return found[1], message.split(" - at ")[0].lower()
     field = re.search(r"field `([^`]*)`", message)
     if field and "unknown" in message:
-        known = ", ".join(Tables.__struct_fields__)
-        return field[1], f"is not a key of a study file; it can be {known}"
+        hint = unknown(field[1], Tables.__struct_fields__)
+        return field[1], f"is not a key of a study file; {hint}"
     return (field[1] if field else "file"), message.lower()
 
 
