@@ -2,6 +2,7 @@
 
 import copy
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -289,6 +290,21 @@ def test_a_phase_is_the_shortest_with_a_small_enough_error(schedule):
         for m in (1, 2, 7):
             T, delta_m = _schedule.plan(schedule, size, 0.05, m).episodes, 0.05 / (2 * m**2)
             assert error(size, T, delta_m) <= 2.0 ** (-m - 1) < error(size, T - 1, delta_m)
+
+
+def test_the_page_on_mdps_says_how_much_shorter_sharp_phases_are():
+    page = (Path(__file__).parents[2] / "docs" / "mdps.md").read_text(encoding="utf-8")
+    first, fifth = (
+        [
+            round(long.episodes / short.episodes)
+            for size in (size_of(2, 2, 2), size_of(4, 2, 4), size_of(10, 3, 10))
+            for long, short in [[_schedule.plan(x, size, 0.1, m) for x in ("proved", "sharp")]]
+        ]
+        for m in (1, 5)
+    )
+    said = "the first phase is {} times shorter for (S, A, H) = (2, 2, 2), {} times for (4, 2, 4), "
+    assert said.format(*first) + f"{first[2]} times for (10, 3, 10)" in page
+    assert "the fifth {}, {} and {} times".format(*fifth) in page
 
 
 def test_the_errors_are_those_of_the_derivation():
