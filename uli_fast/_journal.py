@@ -49,7 +49,7 @@ from uli_fast.errors import StudyDivergedError, StudyError, StudyLockedError, St
 APPLICATION = 0x756C6931  # "uli1" in the header tells a study from other SQLite files
 FORMAT = 1
 GENESIS = "0" * 64
-HEADER = 100  # bytes with which every SQLite file begins
+HEADER, LOG_HEADER = 100, 32  # bytes with which every SQLite file, and every log, begins
 LONGEST = 2**24  # bytes of a row, so that a hostile file cannot take all memory
 TRIES, PAUSE = 20, 0.05  # of reading a file that is being written to; seconds in between
 SCHEMA = (
@@ -140,7 +140,10 @@ class Journal:
             check_remains(path, self.path)
             with refused(self.path):
                 if named is None and _size(self._log):
-                    _read_copy(path, list(_stamps(path)))
+                    with tempfile.TemporaryDirectory() as folder:
+                        copy = Path(folder) / "study"
+                        _copy(path, copy)
+                        _read_copy(copy, path)
                 self._connect(path)
         except BaseException:
             lock.release()
@@ -399,38 +402,50 @@ def read_events(path: Path) -> list[Event]:
     if _inode(str(path)) in _open_here:
         raise StudyLockedError(f"{path} is open in this process: ask the study itself")
     for _ in range(TRIES):
+        whole = False
         try:
-            before = _stamps(path)
+            with tempfile.TemporaryDirectory() as folder:
+                copy, before = Path(folder) / "study", _epoch(path)
+                with contextlib.suppress(FileNotFoundError):  # closed meanwhile: its log is gone
+                    _copy(path, copy)
+                    whole = _epoch(path) == before
+                if whole:
+                    return _read_copy(copy, path)
         except OSError as problem:
             raise StudyError(f"{path} cannot be read: {problem.strerror or problem}") from problem
-        found: list[Event] | StudyError | None = None
-        try:
-            found = _read_copy(path, list(before))
-        except StudyError as problem:
-            found = problem
-        except FileNotFoundError:  # the log, when the study is closed meanwhile
-            pass
-        except OSError as problem:
-            raise StudyError(f"{path} cannot be read: {problem.strerror or problem}") from problem
-        if found is not None and _stamps(path) == before:
-            if isinstance(found, StudyError):
-                raise found
-            return found
         time.sleep(PAUSE)
     raise StudyLockedError(f"{path} changes all the time: try again")
 
 
-def _read_copy(path: Path, files: list[Path]) -> list[Event]:
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "study"
-        for file, suffix in zip(files, ("", "-wal"), strict=False):
-            shutil.copyfile(file, f"{copy}{suffix}")
-        journal = Journal(copy, path)
-        try:
-            journal._run("PRAGMA synchronous=OFF")  # of a copy that is thrown away
-            return [] if journal.empty else list(journal.events())
-        finally:
-            journal.close()
+def _epoch(path: Path) -> Any:
+    """Return what stays the same for as long as a file and its log may be copied one by one.
+
+    With a log, that is its header. The log only grows, and what a checkpoint writes to the file
+    is in it until SQLite begins it anew, under another header: until then any state of the file
+    with any later state of the log is what was committed by then. A frame that is copied in part
+    does not have its checksum, and ends the log. Without a log nothing may be written at all.
+    """
+    stamps = _stamps(path)
+    with contextlib.suppress(FileNotFoundError), open(_log_of(path), "rb") as log:
+        header = log.read(LOG_HEADER)
+        if len(header) == LOG_HEADER:
+            return stamps[path][0], os.fstat(log.fileno()).st_ino, header
+    return stamps
+
+
+def _copy(path: Path, copy: Path) -> None:
+    """Copy a file and then its log: whatever is in the file by a checkpoint must be in the log."""
+    for file, suffix in zip(_stamps(path), ("", "-wal"), strict=False):
+        shutil.copyfile(file, f"{copy}{suffix}")
+
+
+def _read_copy(copy: Path, path: Path) -> list[Event]:
+    journal = Journal(copy, path)
+    try:
+        journal._run("PRAGMA synchronous=OFF")  # of a copy that is thrown away
+        return [] if journal.empty else list(journal.events())
+    finally:
+        journal.close()
 
 
 def _stamps(path: Path) -> dict[Path, tuple[int, int, int]]:

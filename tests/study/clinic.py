@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 import traceback
 import zlib
 
@@ -59,6 +60,8 @@ def run(job):
 
     def say(*what):
         os.write(log, (json.dumps(what) + "\n").encode())
+        if "pause" in job:
+            time.sleep(job["pause"])
 
     os.environ["ULI_FAULT"] = job.get("fault", "")
     if job["do"] == "treat":
@@ -144,7 +147,8 @@ class Clinic:
     def stop(self):
         """End a job that a failed test has left."""
         if self.job is not None:
-            os.kill(self.job, signal.SIGKILL)
+            if self.alive():
+                os.kill(self.job, signal.SIGKILL)
             self.wait()
 
     def close(self):
