@@ -74,7 +74,7 @@ class Audit:
     @property
     def pending(self) -> History:
         """The decisions whose outcome is awaited."""
-        return History((r for r in self.history if r.status == "pending"), self.path)
+        return self.history.only(lambda record: record.status == "pending")
 
 
 def audit(path: Path, learner: Any = None, arms: Any = None) -> Audit:
@@ -105,7 +105,7 @@ def audit(path: Path, learner: Any = None, arms: Any = None) -> Audit:
         versions=made_with,
         events=len(events),
         head=events[-1].hash,
-        history=History(trace.records, path),
+        history=trace.history(),
         arms=_arm_lines(trace),
         drops=tuple(drops),
         certificate=_certificate(trace.player),

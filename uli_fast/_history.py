@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,31 +18,64 @@ class Record(NamedTuple):
     """A decision and what became of it; times are UTC, as ISO 8601 has them."""
 
     id: int
-    arm: Any  # number or name; a list for vectors and policies
+    arm: Any  # number or name; a list for vectors
     probability: float
     request_id: str | None
     metadata: dict[str, Any]
     asked: str
     status: str  # "pending", "reward" or "missing"
-    reward: Any = None  # for policies, the states of the episode
+    reward: float | None = None
     reason: str | None = None  # why it is missing
     told: str | None = None
 
 
-class History(list[Record]):
-    """Records in the order of the decisions, of the study in a file."""
+class Episode(NamedTuple):
+    """A policy and the episode that was played with it: a record, and where it led."""
 
-    def __init__(self, records: Iterable[Record] = (), study: Path | None = None) -> None:
+    id: int
+    arm: list[list[int]]  # the policy: the action at each stage and state
+    probability: float
+    request_id: str | None
+    metadata: dict[str, Any]
+    asked: str
+    status: str
+    reward: float | None = None  # the sum of the known rewards along the episode
+    reason: str | None = None
+    told: str | None = None
+    states: list[int] | None = None  # of stages 1 to H
+    actions: list[int] | None = None
+
+
+class History(list[Any]):
+    """Records, or episodes, in the order of the decisions, of the study in a file."""
+
+    def __init__(
+        self,
+        records: Iterable[Record | Episode] = (),
+        study: Path | None = None,
+        kind: type[Record] | type[Episode] = Record,
+    ) -> None:
         super().__init__(records)
-        self._study = study
+        self._study, self._kind = study, kind
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What there is of each decision; for policies ``states`` and ``actions``, too."""
+        return self._kind._fields
+
+    def only(self, wanted: Callable[[Any], bool]) -> History:
+        """Return some of them."""
+        return History(filter(wanted, self), self._study, self._kind)
 
     def to_pandas(self) -> Any:
         """Return a DataFrame with a row per decision."""
         try:
             import pandas as pd
         except ImportError:
-            raise MissingExtraError("to_pandas needs: pip install 'uli-fast[report]'") from None
-        frame = pd.DataFrame([record._asdict() for record in self], columns=list(Record._fields))
+            raise MissingExtraError(
+                "to_pandas needs pandas: pip install 'uli-fast[report]'"
+            ) from None
+        frame = pd.DataFrame([record._asdict() for record in self], columns=list(self.columns))
         for name in ("asked", "told"):
             frame[name] = pd.to_datetime(frame[name], utc=True, format="ISO8601")
         return frame
@@ -70,10 +103,10 @@ class History(list[Record]):
             raise StudyWriteError(f"{target}: {said}; what was there is intact") from problem
 
 
-def _csv(history: Iterable[Record]) -> bytes:
+def _csv(history: History) -> bytes:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(Record._fields)
+    writer.writerow(history.columns)
     for record in history:
         writer.writerow([_cell(value) for value in record])
     return file.getvalue().encode("utf-8", "backslashreplace")
@@ -88,21 +121,20 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _lines(history: Iterable[Record]) -> bytes:
+def _lines(history: History) -> bytes:
     return "".join(json.dumps(record._asdict()) + "\n" for record in history).encode()
 
 
-def _parquet(history: Iterable[Record]) -> bytes:
-    """Write arms, rewards and metadata as JSON where they are not plain in every row."""
+def _parquet(history: History) -> bytes:
+    """Write columns with lists, and metadata, as JSON."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise MissingExtraError("Parquet needs: pip install 'uli-fast[report]'") from None
-    records = list(history)
+        raise MissingExtraError("Parquet needs pyarrow: pip install 'uli-fast[report]'") from None
     columns: dict[str, Any] = {}
-    for name in Record._fields:
-        values = [getattr(record, name) for record in records]
+    for name in history.columns:
+        values = [getattr(record, name) for record in history]
         if name == "metadata" or any(isinstance(value, list) for value in values):
             values = [None if value is None else json.dumps(value) for value in values]
         columns[name] = pa.array(values, pa.string() if name in _TEXTS else None)
@@ -112,4 +144,4 @@ def _parquet(history: Iterable[Record]) -> bytes:
 
 
 # Columns that may hold nothing but None, whose type could not be guessed then.
-_TEXTS = ("request_id", "metadata", "asked", "status", "reason", "told")
+_TEXTS = ("request_id", "metadata", "asked", "status", "reason", "told", "states", "actions")

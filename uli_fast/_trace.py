@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._history import Record
+from uli_fast._history import Episode, History, Record
 from uli_fast._journal import Event
 from uli_fast._study_setup import Setup
 from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError
@@ -29,7 +29,8 @@ class Trace:
     def __init__(self, path: Path, setup: Setup) -> None:
         self.path = path
         self.player: Any = setup.start()
-        self.records: list[Record] = []
+        self.kind = Episode if isinstance(self.player, PolicyPlayer) else Record
+        self.records: list[Record | Episode] = []
         self.decisions: list[Decision | PolicyDecision] = []
         self.requests: dict[str, int] = {}
 
@@ -61,8 +62,7 @@ class Trace:
         if event.kind == "tell":
             outcome = [content["reward"]]
             if isinstance(self.player, PolicyPlayer):
-                policy, states = self.decisions[position][1], content["reward"]
-                outcome = [states, [int(policy[h, s]) for h, s in enumerate(states)]]  # type: ignore[index]
+                outcome.append(self._actions(position, content["reward"]))
             self.player.tell(position + 1, *outcome)
         elif event.kind == "missing":
             self.player.tell_missing(position + 1, content["reason"])
@@ -78,19 +78,34 @@ class Trace:
             self.requests[event.request] = decision.id
         self.decisions.append(decision)
         about = (event.request, content["metadata"], event.time, "pending")
-        self.records.append(Record(decision.id, content["arm"], decision.probability, *about))
+        self.records.append(self.kind(decision.id, content["arm"], decision.probability, *about))
 
     def note_tell(self, event: Event, content: Mapping[str, Any]) -> None:
         """Record what became of a decision."""
         assert event.decision is not None
-        status = "missing" if event.kind == "missing" else "reward"
-        position = event.decision - 1
-        self.records[position] = self.records[position]._replace(
-            status=status,
-            reward=content.get("reward"),
-            reason=content.get("reason"),
-            told=event.time,
-        )
+        position, found = event.decision - 1, dict[str, Any](told=event.time)
+        if event.kind == "tell":
+            found |= {"status": "reward"} | self._outcome(position, content["reward"])
+        else:
+            found |= {"status": "missing", "reason": content["reason"]}
+        self.records[position] = self.records[position]._replace(**found)
+
+    def _outcome(self, position: int, told: Any) -> dict[str, Any]:
+        """Return what was told, by name; of an episode, the file has the states."""
+        if not isinstance(self.player, PolicyPlayer):
+            return {"reward": told}
+        actions, states = self._actions(position, told), list(told)
+        reward = self.player._reward(states, actions)
+        return {"reward": reward, "states": states, "actions": actions}
+
+    def _actions(self, position: int, states: list[int]) -> list[int]:
+        policy: Any = self.decisions[position][1]
+        return [int(policy[h, s]) for h, s in enumerate(states)]
+
+    def history(self, ids: Iterable[int] | None = None) -> History:
+        """Return every decision and what became of it, or those with some ids."""
+        chosen = self.records if ids is None else (self.records[id - 1] for id in ids)
+        return History(chosen, self.path, self.kind)
 
     def asked_before(self, known: int, state: Mapping[str, Any]) -> Any:
         """Return a decision again; of policies, if the episode begins where it was to."""

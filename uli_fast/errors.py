@@ -103,7 +103,7 @@ class NoGuaranteeError(UliError):
 
 
 class UnsupportedError(UliError, NotImplementedError):
-    """Another library offers this, and no learner here can do it as promised."""
+    """What was asked for is not to be had here, or not of this learner."""
 
 
 class ReportError(UliError):

@@ -31,7 +31,6 @@ from uli_fast.errors import (
     ArgumentError,
     StudyError,
     StudyWriteError,
-    UliError,
 )
 from uli_fast.players._base import Certificate
 from uli_fast.players.policy_elimination import PolicyPlayer
@@ -230,7 +229,7 @@ class Study:
     def active(self) -> Any:
         """The arms still in play; for policies, how many they are."""
         with self._reading():
-            return self._of_player("active")
+            return self._trace.player.active
 
     def recommend(self) -> Any:
         """Return what looks best so far among what is still in play."""
@@ -240,7 +239,7 @@ class Study:
     def intervals(self) -> dict[int | str, tuple[float, float]]:
         """Return each arm's confidence interval, missing outcomes taken at their worst."""
         with self._reading():
-            found: dict[int | str, tuple[float, float]] = self._of_player("intervals")()
+            found: dict[int | str, tuple[float, float]] = self._trace.player.intervals()
             return found
 
     def certificate(self) -> Certificate:
@@ -252,18 +251,16 @@ class Study:
     def pending(self, older_than: float | timedelta | None = None) -> History:
         """Return the decisions whose outcome is awaited; only those asked for so long ago."""
         with self._reading():
-            found = (self._trace.records[id - 1] for id in self._trace.player.pending)
-            waiting = History(found, self.path)
+            waiting = self._trace.history(self._trace.player.pending)
         if older_than is None:
             return waiting
         since = datetime.now(UTC) - timedelta(seconds=_check.seconds("older_than", older_than))
-        old = (r for r in waiting if datetime.fromisoformat(r.asked) <= since)
-        return History(old, self.path)
+        return waiting.only(lambda record: datetime.fromisoformat(record.asked) <= since)
 
     def history(self) -> History:
         """Return every decision and what became of it."""
         with self._reading():
-            return History(self._trace.records, self.path)
+            return self._trace.history()
 
     def export(self, path: str | Path) -> None:
         """Write the history as CSV, JSON lines (.jsonl) or Parquet, by the suffix of the path."""
@@ -306,11 +303,6 @@ class Study:
         return f"Study({str(self.path)!r}, {self.learner!r}, {len(self._trace.records)} decisions)"
 
     # Inside.
-
-    def _of_player(self, name: str) -> Any:
-        if not hasattr(self._trace.player, name):
-            raise UliError(f"{name}: {type(self.learner).__name__} has none")
-        return getattr(self._trace.player, name)
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:

@@ -8,12 +8,14 @@ import pytest
 
 import uli_fast as uli
 from uli_fast.errors import (
+    ArgumentError,
     ConflictingRewardError,
     NoGuaranteeError,
     RewardRangeError,
     StateError,
     UliError,
     UnknownDecisionError,
+    UnsupportedError,
 )
 
 LEARNERS = [
@@ -288,3 +290,48 @@ def test_a_state_is_not_restored_into_another_learner():
     for learner in (uli.UCB(0.3), uli.SuccessiveElimination(0.2), "x"):
         with pytest.raises(StateError, match="learner"):
             uli.restore(state, learner=learner)
+
+
+MDP, BALL = uli.mdps.combination_lock(length=2, n_actions=2), uli.arm_sets.Ball(2)
+POLICIES, SPANNERS = uli.PolicyElimination(0.1, "sharp"), uli.SpannerElimination(0.1)
+
+
+@pytest.mark.parametrize(
+    "words, call",
+    [
+        ("LinUCB has no live player", lambda: uli.LinUCB(0.1).start(np.eye(2))),
+        ("UCBVI has no live player", lambda: uli.UCBVI().start(MDP.rewards)),
+        ("UBEV has no live player", lambda: uli.UBEV().start(MDP.rewards)),
+        ("intervals: PolicyElimination", lambda: POLICIES.start(MDP.rewards).intervals()),
+        ("intervals: SpannerElimination", lambda: SPANNERS.start(BALL).intervals()),
+        ("active: SpannerElimination", lambda: SPANNERS.start(BALL).active),
+    ],
+)
+def test_what_there_is_not_is_a_typed_error(words, call):
+    with pytest.raises(UnsupportedError, match=words):
+        call()
+
+
+def test_players_say_what_they_are():
+    arms = uli.SuccessiveElimination(0.3).start(["a", "b", "c"])
+    policies = POLICIES.start(MDP.rewards)
+    players = {
+        "3 arms": arms,
+        "Ball(2, radius=1)": SPANNERS.start(BALL),
+        f"{policies.active} policies": policies,
+    }
+    for what, player in players.items():
+        about = {"state": 0} if player is policies else {}
+        first, _, third = (player.ask(**about) for _ in range(3))
+        player.tell_missing(third.id, "lost")
+        name = f"{type(player).__name__}({player.learner!r}"
+        assert repr(player) == f"{name}, {what}, 3 asked, 1 settled)"
+        player.tell_missing(first.id, "lost")
+        assert repr(player).endswith("3 asked, 2 settled)")
+    assert repr(uli.restore(arms.state())) == repr(arms)
+
+
+def test_an_mdp_in_place_of_its_rewards_is_told_so():
+    with pytest.raises(ArgumentError, match=r"got TabularMDP.*mdp\.rewards") as caught:
+        POLICIES.start(MDP)
+    assert caught.value.argument == "rewards"

@@ -254,12 +254,13 @@ def test_a_phase_waits_for_its_whole_quota_and_leaves_out_what_is_asked_beyond_i
 def test_certificates_speak_of_the_phase():
     problem = stretched(SMALL, 1.0, 4.0)
     player, world, guarantee = started(problem), World(problem, 6), LEARNER.guarantee(problem)
-    assert player.certificate() == (1, 6.0, 6.0, 0.1, (), True, "")
+    assert player.certificate() == (1, 6.0, 6.0, 0.1, player.active, True, "")
     seen = {}
     for t in range(1, 1500):
         drive(player, world, 1)
         certificate = player.certificate()
         assert certificate.round == t + 1
+        assert certificate.active == player.active
         assert certificate.envelope == guarantee.bound(t + 1)
         if player.active > 1:
             seen[player.phase] = certificate.bound

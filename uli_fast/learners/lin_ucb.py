@@ -9,7 +9,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64
-from uli_fast.errors import NoGuaranteeError, UliError
+from uli_fast.errors import NoGuaranteeError, UnsupportedError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 from uli_fast.learners._linear import units_of
@@ -62,8 +62,8 @@ class LinUCB(ArmLearner):
         )
 
     def start(self, *arms: Any, **more: Any) -> NoReturn:
-        """Raise UliError: LinUCB is a rival for simulations."""
-        raise UliError("LinUCB has no live player; LinearElimination has one")
+        """Raise UnsupportedError: LinUCB is a rival for simulations."""
+        raise UnsupportedError("LinUCB has no live player; LinearElimination has one")
 
     def begin(
         self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int

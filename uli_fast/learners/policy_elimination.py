@@ -139,6 +139,10 @@ class PolicyElimination(PolicyLearner):
         if self.method == "search":
             raise ArgumentError("method", "'search' is not available live; 'auto' is")
         low, high = _check.interval(low, high)
+        if isinstance(rewards, TabularMDP):
+            raise ArgumentError(
+                "rewards", "must be an array of numbers, got TabularMDP: give mdp.rewards"
+            )
         table = _check.stage_rewards("rewards", rewards, low, high)
         H, S, A = table.shape
         support = _check.state_set("initial_support", initial_support, S)

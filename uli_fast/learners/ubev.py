@@ -10,7 +10,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import I64
-from uli_fast.errors import NoGuaranteeError, UliError
+from uli_fast.errors import NoGuaranteeError, UnsupportedError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._policies import PolicyLearner
 from uli_fast.learners.ucbvi import OptimisticRun
@@ -45,8 +45,8 @@ class UBEV(PolicyLearner):
         )
 
     def start(self, *about: Any, **more: Any) -> NoReturn:
-        """Raise UliError: UBEV is a rival for simulations."""
-        raise UliError("UBEV has no live player; PolicyElimination has one")
+        """Raise UnsupportedError: UBEV is a rival for simulations."""
+        raise UnsupportedError("UBEV has no live player; PolicyElimination has one")
 
     def log_term(self, problem: TabularMDP) -> float:
         """Return log(18 S A H / delta)."""

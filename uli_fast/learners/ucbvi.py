@@ -11,7 +11,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import I64
-from uli_fast.errors import NoGuaranteeError, UliError
+from uli_fast.errors import NoGuaranteeError, UnsupportedError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._policies import PolicyLearner, PolicyRun
 from uli_fast.problems.tabular_mdp import TabularMDP
@@ -45,8 +45,8 @@ class UCBVI(PolicyLearner):
         )
 
     def start(self, *about: Any, **more: Any) -> NoReturn:
-        """Raise UliError: UCBVI is a rival for simulations."""
-        raise UliError("UCBVI has no live player; PolicyElimination has one")
+        """Raise UnsupportedError: UCBVI is a rival for simulations."""
+        raise UnsupportedError("UCBVI has no live player; PolicyElimination has one")
 
     def bonus(self, problem: TabularMDP, horizon: int) -> float:
         """Return 7 H L, the bonus of a single visit."""

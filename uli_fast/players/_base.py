@@ -53,7 +53,8 @@ class Certificate(NamedTuple):
     # missing: F counts on arms being dropped in time, which these delay.
     envelope: float
     delta: float
-    active: tuple[int | str, ...]
+    # The arms in play; for policies, how many they are; () for the points of an arm set.
+    active: tuple[int | str, ...] | int
     proved: bool  # False: the bound is a user's claim
     # What is believed beyond independent draws within the declared range; "" if nothing is.
     assumes: str = ""
@@ -228,6 +229,9 @@ class Player:
             "extra": self._extra(),
         }
 
+    def __repr__(self) -> str:
+        return standing(self, f"{len(self.labels)} arms", len(self._arms))
+
     # Inside.
 
     def _extra(self) -> dict[str, Any]:
@@ -324,6 +328,12 @@ def _counts(saved: Mapping[str, Any], name: str, size: int) -> I64:
     if counts.shape != (size,) or counts.dtype.kind != "i":
         raise StateError("state", f"{name} must be {size} whole numbers, got {saved[name]!r}")
     return counts
+
+
+def standing(player: Any, what: str, asked: int) -> str:
+    """Say in a line what a player is and how far it has come."""
+    settled = asked - len(player.pending)
+    return f"{type(player).__name__}({player.learner!r}, {what}, {asked} asked, {settled} settled)"
 
 
 def assumed(learner: Any, bounded: bool, linear: bool) -> str:

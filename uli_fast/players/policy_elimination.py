@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -24,11 +24,12 @@ from uli_fast.errors import (
     SaturationWarning,
     StateError,
     UliError,
+    UnsupportedError,
 )
 from uli_fast.learners._policies import empty_model, new_path
 from uli_fast.learners._policy_sets import PolicySet, mean_values
 from uli_fast.learners.policy_elimination import SATURATED, complaint, saturation, size_of
-from uli_fast.players._base import Certificate, describe
+from uli_fast.players._base import Certificate, describe, standing
 from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
 
 if TYPE_CHECKING:
@@ -159,10 +160,14 @@ class PolicyPlayer:
         scale = self.high - self.low
         return len(self._rewards) * self.low + scale * self._estimated()
 
+    def intervals(self) -> NoReturn:
+        """Raise UnsupportedError: only ``estimates`` of policies are kept."""
+        raise UnsupportedError("intervals: PolicyElimination has none; it has estimates()")
+
     def certificate(self) -> Certificate:
         """Return what is certain of every active policy, from settled episodes alone.
 
-        Its ``active`` is empty: policies have no names (see ``policies``).
+        Its ``active`` is how many there are (see ``policies``).
         """
         if self._omitted:
             raise left_out(self._omitted)
@@ -180,7 +185,7 @@ class PolicyPlayer:
         if self.phase > 1:
             unit_bound = min(unit_bound, 4.0 * 2.0**-self.phase)
         bound = 0.0 if self.active == 1 else min(envelope, unit_bound * scale)
-        return Certificate(t, bound, envelope, guarantee.delta, (), guarantee.proved)
+        return Certificate(t, bound, envelope, guarantee.delta, self.active, guarantee.proved)
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain numbers, for JSON and ``uli.restore``."""
@@ -205,6 +210,9 @@ class PolicyPlayer:
             "overlapped": self._overlapped,
         }
 
+    def __repr__(self) -> str:
+        return standing(self, f"{self.active} policies", len(self._decisions))
+
     # Inside.
 
     def _open(self) -> None:
@@ -224,6 +232,10 @@ class PolicyPlayer:
         if number == len(self._played):
             self._played.append(np.frombuffer(key, np.int8).reshape(policy.shape))
         return number
+
+    def _reward(self, states: list[int], actions: list[int]) -> float:
+        """Return the sum of the known rewards along an episode."""
+        return float(self._rewards[range(len(states)), states, actions].sum())
 
     def _settle(self) -> str | None:
         """Apply the episodes that are next in the order of decisions; return a complaint."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from uli_fast.errors import (
     ConflictingRewardError,
     NoGuaranteeError,
     StateError,
+    UnsupportedError,
 )
 from uli_fast.learners.spanner_elimination import SpannerPhases
-from uli_fast.players._base import Certificate, Decision, assumed, describe
+from uli_fast.players._base import Certificate, Decision, assumed, describe, standing
 from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
 from uli_fast.spanners import Spanner
 
@@ -64,6 +65,11 @@ class SpannerPlayer:
         return self._n
 
     @property
+    def active(self) -> NoReturn:
+        """Raise UnsupportedError: what is in play is a set that nobody could list."""
+        raise UnsupportedError("active: SpannerElimination has none: its arms cannot be listed")
+
+    @property
     def pending(self) -> tuple[int, ...]:
         """Ids of the decisions whose reward is still awaited."""
         waiting = range(self._settled, len(self._rewards))
@@ -97,6 +103,10 @@ class SpannerPlayer:
     def recommend(self) -> tuple[float, ...]:
         """Return the active arm that the last closed phase's estimate likes best."""
         return tuple(self._phases.best.tolist())
+
+    def intervals(self) -> NoReturn:
+        """Raise UnsupportedError: what is in play is a set that nobody could list."""
+        raise UnsupportedError("intervals: SpannerElimination has none: its arms cannot be listed")
 
     def certificate(self) -> Certificate:
         """Return what is certain of every arm that is asked for, from settled rewards alone."""
@@ -145,6 +155,9 @@ class SpannerPlayer:
             "settled": self._settled,
             "closed": self._closed,
         }
+
+    def __repr__(self) -> str:
+        return standing(self, repr(self._phases.region), len(self._decisions))
 
     # Inside.
 
