@@ -37,8 +37,8 @@ from uli_fast import (
 from uli_fast.kernels import ucbvi
 from uli_fast.learners._arms import empty_state
 from uli_fast.learners._lanes import LaneTeam
+from uli_fast.learners._optimistic_policies import OptimisticRun
 from uli_fast.learners._phases import Phase
-from uli_fast.learners.ucbvi import OptimisticRun
 from uli_fast.simulate import generator, generator_words
 
 PAIRS = {
@@ -100,7 +100,7 @@ def test_plain_enumeration_chooses_as_the_package(sizes):
 def test_numpy_ucbvi_plays_as_ours_on_the_same_draws(sizes, bonus):
     """None is the real bonus, under which everything is worth H for long."""
     mdp, n, learner = mdps.random_dense(*sizes, seed=1), 500, UCBVI(0.1)
-    of_one_visit = learner.bonus(mdp, 10**5) if bonus is None else bonus
+    of_one_visit = learner.parameter(mdp, 10**5) if bonus is None else bonus
     run = OptimisticRun(learner, mdp, n, np.array([n]))
     run.prepare(generator(SEED, 0), ucbvi, of_one_visit)
     while not run.advance(n):

@@ -14,7 +14,7 @@ SIZES = pytest.mark.parametrize("sizes", [(5, 3, 5), (10, 3, 10)], ids=["5-3-5",
 @SIZES
 def test_episodes(versus, sizes):
     mdp = mdps.random_dense(*sizes, seed=1)
-    rival = in_numpy(mdp, 500, UCBVI(0.1).bonus(mdp, 10**5))
+    rival = in_numpy(mdp, 500, UCBVI(0.1).parameter(mdp, 10**5))
     versus(simulated(UCBVI(0.1), mdp, 10**5), rival)
 
 

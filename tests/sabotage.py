@@ -31,6 +31,7 @@ STUDY = "tests/study/test_contract.py"
 DAMAGE = "tests/study/test_damage.py"
 PLACE = "tests/study/test_place.py"
 CRASH = "tests/study/test_crash.py"
+READING = "tests/study/test_reading.py"
 JOURNAL = "uli_fast/_journal.py"
 LINES = "uli_fast/kernels/_lines.py"
 TOUCH = "tests/kernels/test_lines.py"
@@ -502,6 +503,13 @@ SABOTAGES = (
         CHOICES,
     ),
     Sabotage(
+        "induction takes actions where nothing is to be decided",
+        "uli_fast/kernels/_induction.py",
+        "better = (q > best) & (a < width)",
+        "better = q > best",
+        f"{POLICY}::test_actions_off_the_decision_points_are_not_chosen",
+    ),
+    Sabotage(
         "trie passes over rows that tie",
         "uli_fast/kernels/_trie.py",
         "winner = min(winner, smallest(trie.policy[g], bits, most, n, none))",
@@ -784,6 +792,20 @@ SABOTAGES = (
         "PRAGMA synchronous=FULL",
         "PRAGMA synchronous=NORMAL",
         f"{STUDY}::test_what_is_on_the_disk_is_what_was_said",
+    ),
+    Sabotage(
+        "study: a log begun anew while it is read is not noticed",
+        JOURNAL,
+        "return stamps[path][0], os.fstat(log.fileno()).st_ino, header",
+        "return stamps[path][0], os.fstat(log.fileno()).st_ino",
+        f"{READING}::test_a_log_begun_anew_meanwhile_is_read_once_more",
+    ),
+    Sabotage(
+        "study: the log is read before its file",
+        JOURNAL,
+        'in zip(_stamps(path), ("", "-wal"), strict=False):',
+        'in reversed(list(zip(_stamps(path), ("", "-wal"), strict=False))):',
+        f"{READING}::test_a_checkpoint_meanwhile_does_no_harm",
     ),
     Sabotage(
         "study: a log without its file is not noticed",

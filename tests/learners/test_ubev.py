@@ -82,7 +82,7 @@ def test_the_width_is_that_of_the_page():
         width = naive.phi(int(run.visits[h, s, a]), math.log(18 * 2 * 2 * 4 / 0.2))
         assert c[h, s, a] == pytest.approx((3 - h) * width, rel=1e-14)
     assert (run.visits > 2).any()
-    assert uli.UBEV(1e-300).log_term(mdp) < math.inf
+    assert uli.UBEV(1e-300).parameter(mdp, 1) < math.inf
 
 
 def test_it_knows_no_horizon():

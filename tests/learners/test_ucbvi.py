@@ -137,7 +137,7 @@ def test_the_bonus_is_that_of_the_page(S, A, H, T):
     s, a = run.path.state[0], run.path.action[0]
     c = run.look.c.reshape(H, S, A)[0, s, a]
     assert c == mdp.unit_rewards[0, s, a] + run.parameter
-    assert uli.UCBVI(1e-300).bonus(mdp, T) < math.inf
+    assert uli.UCBVI(1e-300).parameter(mdp, T) < math.inf
 
 
 @pytest.mark.parametrize("instance", range(12))

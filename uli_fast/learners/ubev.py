@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from types import ModuleType
 
-import numpy as np
-
-from uli_fast import _check
-from uli_fast._typing import I64
-from uli_fast.errors import NoGuaranteeError, UnsupportedError
-from uli_fast.guarantees import Guarantee
-from uli_fast.learners._policies import PolicyLearner
-from uli_fast.learners.ucbvi import OptimisticRun
+from uli_fast.learners._optimistic_policies import OptimisticPolicies
 from uli_fast.problems.tabular_mdp import TabularMDP
 
 
 @dataclass(frozen=True)
-class UBEV(PolicyLearner):
+class UBEV(OptimisticPolicies):
     """Be optimistic with a log log N bonus; for every eps few mistakes, and no F_ULI.
 
     After Dann, Lattimore and Brunskill (2017): with probability 1 - delta the number of
@@ -31,39 +24,18 @@ class UBEV(PolicyLearner):
         Probability with which the optimism may fail.
     """
 
-    delta: float = 0.05
-    baseline: ClassVar[bool] = True
+    why_no_guarantee = (
+        "UBEV is uniformly PAC: that counts the mistakes but lets them come at any time, "
+        "which is no F_ULI"
+    )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
+    def kernel(self) -> ModuleType:
+        """Return the kernel that plays it."""
+        from uli_fast.kernels import ubev
 
-    def guarantee(self, about: Any) -> Guarantee:
-        """Raise NoGuaranteeError: uniform PAC is weaker than ULI."""
-        raise NoGuaranteeError(
-            "UBEV is uniformly PAC: that counts the mistakes but lets them come at any time, "
-            "which is no F_ULI"
-        )
+        return ubev
 
-    def start(self, *about: Any, **more: Any) -> NoReturn:
-        """Raise UnsupportedError: UBEV is a rival for simulations."""
-        raise UnsupportedError("UBEV has no live player; PolicyElimination has one")
-
-    def log_term(self, problem: TabularMDP) -> float:
+    def parameter(self, problem: TabularMDP, horizon: int) -> float:
         """Return log(18 S A H / delta)."""
         sizes = problem.n_states * problem.n_actions * problem.horizon
         return math.log(18 * sizes) - math.log(self.delta)
-
-    def begin(
-        self,
-        problem: TabularMDP,
-        rng: np.random.Generator,
-        engine: str,
-        horizon: int,
-        rounds: I64,
-    ) -> OptimisticRun:
-        """Allocate one replication."""
-        from uli_fast.kernels import ubev as kernel
-
-        run = OptimisticRun(self, problem, horizon, rounds)
-        run.prepare(rng, kernel, self.log_term(problem))
-        return run
