@@ -151,6 +151,8 @@ def test_steps_that_cannot_be_are_refused():
         TrainedAgent(env, uli.UCB(), H, 10)
     with pytest.raises(ArgumentError, match="horizon"):
         PolicyAgent(uli.mdps.river_swim(2, 2), LEARNER, horizon=3)
+    with pytest.raises(ArgumentError, match=r"^horizon: .* policies that are listed"):
+        PolicyAgent(gymnasium.make("FrozenLake-v1"), LEARNER, horizon=8)
     with pytest.raises(ArgumentError, match="table P"):
         PolicyAgent(object(), LEARNER, horizon=3)
 

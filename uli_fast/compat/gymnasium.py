@@ -27,7 +27,7 @@ from uli_fast._typing import I8
 from uli_fast.compat._tabular import Episode, last_policy, tables
 from uli_fast.errors import ArgumentError, MissingExtraError, UliError
 from uli_fast.learners._policies import PolicyLearner
-from uli_fast.learners.policy_elimination import PolicyElimination
+from uli_fast.learners.policy_elimination import PolicyElimination, refuse_many
 
 if TYPE_CHECKING:
     from uli_fast.compat._bandit_env import BanditEnv
@@ -163,6 +163,7 @@ class PolicyAgent(_StagedAgent):
         if not isinstance(learner, PolicyElimination):
             raise ArgumentError("learner", f"must be a PolicyElimination, got {learner!r}")
         super().__init__(env, horizon)
+        refuse_many("horizon", self.mdp.n_policies, learner.method, f"{self.mdp!r}")
         self.player = learner.start(
             self.mdp.rewards,
             np.flatnonzero(self.mdp.initial).tolist(),
