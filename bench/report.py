@@ -1,7 +1,8 @@
 """Write docs/performance.md from the last run, its growth tables and the history.
 
 The page's prose is kept; what stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``
-is made anew. ``make bench`` calls it; of a quick run the tables are printed, and the page stays.
+is made anew. ``make bench`` calls it; of a quick run the tables are printed, and the page stays
+but for the figure of the history.
 """
 
 from __future__ import annotations
@@ -182,6 +183,9 @@ def main() -> None:
         join(args.join, LAST)
     if args.keep:
         keep(LAST)
+    runs = history()
+    if len(runs) > 1:
+        draw_trend(runs, DOCS / "performance_trend.svg")
     now = read(LAST)
     tables = {"machine": machine(now)}
     for part in dict.fromkeys(goal["part"] for goal in goals().values()):
@@ -199,9 +203,6 @@ def main() -> None:
         page = replaced(page, "growth", when + growth_table(curves))
         page = replaced(page, "memory", when + memory_table(facts))
         draw_growth(curves, DOCS / "performance_growth.svg")
-    runs = history()
-    if len(runs) > 1:
-        draw_trend(runs, DOCS / "performance_trend.svg")
     PAGE.write_text(page, encoding="utf-8")
     print(f"{PAGE.relative_to(HERE.parent)}: {machine(now)}")
 
