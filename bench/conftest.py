@@ -25,7 +25,7 @@ from results import about, figures, goals, refuse_threads
 LIBRARIES = ("numpy", "numba", "scipy", "cvxpy", "highspy", "clarabel")
 
 # Short runs of both sides are repeated for so many seconds in all, but not more often than this.
-SPAN, MOST = 0.4, 500
+SPAN, MOST = 0.3, 500
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

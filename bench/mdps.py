@@ -103,6 +103,7 @@ class Played(NamedTuple):
     """A run under way, after 2000 episodes."""
 
     play: Callable[[int], kernel.Model]  # so many episodes more
+    rewind: Callable[[], None]  # to where it was after those
     model: kernel.Model
     path: Path
 
@@ -113,7 +114,7 @@ def played(mdp: uli.TabularMDP, chooser: kernel.Chooser | Listed) -> Played:
     bonus = np.array([float(H), 2.0 * S * LOG_IOTA, 2.0 * H * S * LOG_IOTA])
     model, path = new_model(mdp), new_path(H, S)
     ledger = new_ledger(mdp, np.array([10**15]))
-    while len(ledger.policy) < 10**5:
+    while len(ledger.policy) < 10**4:
         ledger = grown(ledger)
     law = mdp.law(generator(1, 0))
     kernel.open_phase(model, bonus)
@@ -126,15 +127,15 @@ def played(mdp: uli.TabularMDP, chooser: kernel.Chooser | Listed) -> Played:
         return model
 
     play(1)
-    return Played(play, model, path)
+    arrays = [x for x in (*model, *ledger, *path) if x.flags.writeable]  # the truth is not
+    kept, drawn = [array.copy() for array in arrays], law.rng.bit_generator.state
 
+    def rewind() -> None:
+        for array, before in zip(arrays, kept, strict=True):
+            array[...] = before
+        law.rng.bit_generator.state = drawn
 
-def episodes(
-    mdp: uli.TabularMDP, chooser: kernel.Chooser | Listed, n: int
-) -> Callable[[], kernel.Model]:
-    """Return the play of n episodes, after 2000 others; it returns what was learned."""
-    run = played(mdp, chooser)
-    return lambda: run.play(n)
+    return Played(play, rewind, model, path)
 
 
 def choices(mdp: uli.TabularMDP, left: PolicySet, method: str, n: int) -> Callable[[], I8]:
@@ -169,16 +170,30 @@ def best_of(mdp: uli.TabularMDP, size: int) -> PolicySet:
 
 
 def playing(mdp: uli.TabularMDP, left: PolicySet, method: str, n: int) -> Case:
-    """Return n episodes, per episode; runs go on from each other."""
-    play = episodes(mdp, chooser_of(left, method), n)
-    return Case(lambda seed: play, 1.0 / n)
+    """Return n episodes after 2000 others, per episode; it is the same n each time."""
+    run = played(mdp, chooser_of(left, method))
+
+    def prepare(seed: int) -> Run:
+        run.rewind()
+        return lambda: run.play(n)
+
+    return Case(prepare, 1.0 / n)
 
 
 def choosing(mdp: uli.TabularMDP, left: PolicySet, method: str) -> Case:
-    """Return choices in a row, per choice."""
+    """Return choices in a row, per choice.
+
+    All of them are made once before they are timed: a run has only its present estimates in
+    mind, and here those of hundreds of episodes would come from afar.
+    """
     n = 500 if method != "plain" else min(500, max(3, 200_000 // left.count))
     play = choices(mdp, left, method, n)
-    return Case(lambda seed: play, 1.0 / n)
+
+    def prepare(seed: int) -> Run:
+        play()
+        return play
+
+    return Case(prepare, 1.0 / n)
 
 
 def enumerated(mdp: uli.TabularMDP, left: PolicySet) -> Case:

@@ -21,7 +21,7 @@ from cases import (
     phase_of,
     plain,
 )
-from mdps import best_of, chooser_of, episodes, everything, in_numpy
+from mdps import best_of, chooser_of, everything, in_numpy, played
 
 from uli_fast import (
     UCB,
@@ -88,9 +88,9 @@ def test_plain_enumeration_chooses_as_the_package(sizes):
     """The same policies on the same draws, so that as much is learned to the bit."""
     mdp = mdps.random_dense(*sizes, seed=1)
     for left in (everything(mdp), best_of(mdp, mdp.n_policies // 3)):
-        theirs = episodes(mdp, chooser_of(left, "plain"), 300)()
+        theirs = played(mdp, chooser_of(left, "plain")).play(300)
         for chooser in (left.chooser("plain"), left.chooser("auto")):
-            expected = episodes(mdp, chooser, 300)()
+            expected = played(mdp, chooser).play(300)
             for table, other in zip(theirs, expected, strict=True):
                 np.testing.assert_array_equal(table, other)
 
