@@ -62,19 +62,29 @@ def figures(best: Sequence[Sequence[float]]) -> dict[str, Any]:
     return {**times, "best": [list(side) for side in best]}
 
 
-def join(first: Path, last: Path) -> None:
-    """Put two laps together in the file of the last: of each seed the least, on both sides."""
+def join(first: Path, last: Path, some: bool = False) -> None:
+    """Put a lap into the file of another: of each seed the least, on both sides.
+
+    The first lap may be of some of the benchmarks.
+    """
     one, two = (json.loads(path.read_text(encoding="utf-8")) for path in (first, last))
     known = {each["extra_info"]["key"]: each["extra_info"] for each in one["benchmarks"]}
     infos = {each["extra_info"]["key"]: each["extra_info"] for each in two["benchmarks"]}
-    if known.keys() != infos.keys():
+    if not some and known.keys() != infos.keys():
         raise SystemExit(f"not in both laps: {', '.join(sorted(known.keys() ^ infos.keys()))}")
-    for key, info in infos.items():
-        sides = zip(info["best"], known[key]["best"], strict=True)
+    for key, other in known.items():
+        info = infos[key]
+        sides = zip(info["best"], other["best"], strict=True)
         least = [[min(pair) for pair in zip(*side, strict=True)] for side in sides]
         info.update(figures(least))
-        info["repeats"] += known[key]["repeats"]
+        info["repeats"] += other["repeats"]
     last.write_text(json.dumps(two), encoding="utf-8")
+
+
+def names(path: Path) -> dict[str, str]:
+    """Return what pytest calls each benchmark of a run."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return {each["extra_info"]["key"]: each["fullname"] for each in data["benchmarks"]}
 
 
 def history() -> list[Results]:

@@ -90,6 +90,44 @@ def test_laps_of_different_benchmarks_are_not_joined(results, tmp_path):
         results.join(*paths)
 
 
+def test_what_looks_slow_is_measured_once_more_and_its_least_counts(
+    results, check, tmp_path, monkeypatch
+):
+    def write(path, times):
+        each = [
+            {
+                "fullname": f"bench/test_x.py::test_{key}",
+                "extra_info": {
+                    "key": key,
+                    "yardstick": False,
+                    "seeds": 1,
+                    "repeats": 1,
+                    **results.figures([[ours], [10.0]]),
+                },
+            }
+            for key, ours in times.items()
+        ]
+        content = {"machine_info": {}, "datetime": "2026-01-03", "benchmarks": each}
+        path.write_text(json.dumps(content))
+
+    last, called = tmp_path / "last.json", []
+    monkeypatch.setattr(check, "LAST", last)
+    goal = {"work": "w", "rival": "r", "at_least": 5.0}
+    monkeypatch.setattr(check, "goals", lambda: {"a": goal, "b": goal})
+    monkeypatch.setattr(check, "history", lambda: [])
+    for second, status in ((1.0, 0), (3.0, 1)):
+
+        def lap(command, second=second, **more):
+            called.append(command[-1])
+            write(tmp_path / "again.json", {"b": second})
+
+        monkeypatch.setattr(check.subprocess, "run", lap)
+        write(last, {"a": 1.0, "b": 4.0})
+        assert check.main() == status
+        assert results.read(last).figures["b"].ours == second
+    assert called == ["bench/test_x.py::test_b"] * 2
+
+
 def test_a_verdict_is_what_was_measured(results):
     figure = a_run(results, 5.0).figures["a"]
     assert results.verdict({"at_most": 1.0}, figure) == "met"
