@@ -74,7 +74,7 @@ def region_of(shape: str, d: int, rng: np.random.Generator) -> ArmSet:
 
 def opened(region: ArmSet, theta: np.ndarray) -> SpannerPhases:
     """Return a run that has closed two phases without noise."""
-    phases = SpannerPhases(SpannerElimination(0.05), region)
+    phases = SpannerPhases(SpannerElimination(0.05, R=1.0), region)
     for _ in range(2):
         arms, n, _ = phases.open()
         phases.close(arms, n, arms @ theta)

@@ -36,7 +36,7 @@ def test_vectors_and_a_longer_horizon():
     code, text = plan("--arms", "4", "--dimension", "2", "--horizon", "1e12")
     assert code == 0
     assert "regret by 1e+12" in text
-    bound = uli.LinearElimination(0.05).guarantee((4, 2))
+    bound = uli.LinearElimination(0.05, R=1.0).guarantee((4, 2))
     assert row(text, "LinearElimination")[0] == f"{bound.rounds_until(0.1):.2e}"
     for name in ("SpannerElimination", "Meta, GeometricHedge"):
         assert len(row(text, name)) == 3

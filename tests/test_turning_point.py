@@ -496,7 +496,10 @@ BAD = {
     "replications": (lambda: uli.turning_point(SE, UCB, PROBLEMS[0], 9, 0), "replications"),
     "seed": (lambda: uli.turning_point(SE, UCB, PROBLEMS[0], 9, 1, -1), "seed"),
     "n_jobs": (lambda: uli.turning_point(SE, UCB, PROBLEMS[0], 9, 1, 1, 0), "n_jobs"),
-    "features": (lambda: uli.turning_point(uli.LinearElimination(), UCB, PROBLEMS[0]), "problem"),
+    "features": (
+        lambda: uli.turning_point(uli.LinearElimination(R=1.0), UCB, PROBLEMS[0]),
+        "problem",
+    ),
 }
 
 

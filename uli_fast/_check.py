@@ -41,6 +41,7 @@ MOST_ACTIONS = 127  # policies are int8
 FEW_ROWS = 32  # checked one by one: arrays are slower
 NOT_STOCHASTIC = 1e-9  # how far from 1 probabilities may add up
 Labels: TypeAlias = tuple[int | str, ...]
+Bounds: TypeAlias = tuple[float | None, float | None]  # of rewards; None or infinite: unbounded
 Outcome: TypeAlias = tuple[float, int, float, bool]
 
 
@@ -91,6 +92,46 @@ def subgaussian(name: str, value: Any) -> float:
     if not 1e-6 <= result <= 1e6:
         raise ArgumentError(name, f"must lie in [1e-06, 1e+06], got {value!r}; rescale the rewards")
     return result
+
+
+def optional_noise(name: str, value: Any) -> float | None:
+    """Return a positive R, or None for one that the range of the rewards decides."""
+    return None if value is None else positive(name, value)
+
+
+def width(bounds: Bounds) -> float | None:
+    """Return how wide a declared range is, None where there is none."""
+    low, high = bounds
+    return None if low is None or high is None or math.isinf(high - low) else high - low
+
+
+def noise(R: float | None, bounds: Bounds, own: float | None = None) -> float:
+    """Return R in reward units: as given, or half the declared range.
+
+    Without a range it must be given; ``own`` is what a problem's rewards are known to be.
+    """
+    range_ = width(bounds)
+    if R is not None:
+        return R
+    if range_ is not None:
+        return range_ / 2.0
+    hint = "" if own is None else f"; this problem's own is R={own:g}"
+    raise ArgumentError(
+        "R",
+        "must be given where rewards have no declared range: "
+        f"they are R-subgaussian, in reward units{hint}",
+    )
+
+
+def unit_noise(R: float | None, bounds: Bounds, own: float | None = None) -> float:
+    """Return R on the scale of learners on K arms: rewards in a range are mapped to [0, 1]."""
+    scale = width(bounds) or 1.0
+    unit = noise(R, bounds, own) / scale
+    if not 1e-6 <= unit <= 1e6:
+        raise ArgumentError(
+            "R", f"must lie in [{1e-6 * scale:g}, {1e6 * scale:g}], in reward units, got {R!r}"
+        )
+    return unit
 
 
 def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int:

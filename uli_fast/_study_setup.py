@@ -19,9 +19,11 @@ from uli_fast.learners._sets import SetLearner
 from uli_fast.learners.policy_elimination import PolicyElimination
 from uli_fast.players import rebuilt
 from uli_fast.players._base import describe, parameters
+from uli_fast.players._described import in_reward_units, same_learner
 from uli_fast.players.spanner_elimination import extent, n_directions
 from uli_fast.simulate import Learner
 
+REWARD_UNITS = "reward"  # what R is in; files of 0.6.0 do not say, and mean the unit scale
 MOST_ARMS = 10**6  # so that a hostile file cannot take all memory
 # Arm sets that a study can write down; others must be given whenever it is opened.
 PLAIN_SETS = ("Finite", "Ball", "Ellipsoid", "Box", "Simplex", "L1Ball", "Polytope")
@@ -68,6 +70,7 @@ class Setup:
         """Return everything as JSON has it, from a player that has just been started."""
         about: dict[str, Any] = {
             "learner": describe(self.learner),
+            "units": REWARD_UNITS,
             "own": _own(self.learner),
             "seed": self.arguments["seed"],
             "low": player.low if math.isfinite(player.low) else None,
@@ -87,9 +90,12 @@ class Setup:
         """Rebuild what was recorded; what could not be written down must be given."""
         about = dict(record)
         spec, own = about.pop("learner"), about.pop("own", {})  # older files have no marks
+        bounds = about["low"], about["high"]
+        if about.pop("units", None) is None:
+            spec = in_reward_units(spec, bounds)
         if learner is None:
             learner = rebuilt(spec)
-        elif not isinstance(learner, Learner) or describe(learner) != spec:
+        elif not isinstance(learner, Learner) or not same_learner(spec, learner, bounds):
             raise ArgumentError("learner", f"this study was begun with {spec}, not {learner!r}")
         _check_own(own, _own(learner))
         for name, infinite in (("low", -math.inf), ("high", math.inf)):

@@ -20,6 +20,8 @@ from uli_fast._schedule import Size, phase_ends
 from uli_fast._typing import F64
 from uli_fast.errors import ArgumentError, NoGuaranteeError
 
+# An R that is half a range but for rounding is half the range.
+ROUNDING = 1.0 + 1e-12
 # Rounds summed one by one before an integral takes over.
 _SUMMED = 10**5
 
@@ -103,18 +105,20 @@ def _largest_norm(arms: F64) -> float:
     return float(np.linalg.norm(arms, axis=1).max()) or 1.0
 
 
-def describe_arms(about: Any, R: float) -> ArmsInfo:
-    """Read arms, refusing laws that are not R-subgaussian.
+def describe_arms(about: Any, R: float | None) -> tuple[ArmsInfo, float]:
+    """Read arms and R on their scale, refusing laws that are not R-subgaussian.
 
     A number of arms says nothing of the rewards: R is then taken at its word.
     """
     info = read_arms(about)
-    if info.subgaussian > R:
+    own = info.subgaussian * info.scale
+    unit = _check.unit_noise(R, (info.low, info.high), own or None)
+    if info.subgaussian > unit * ROUNDING:
         raise NoGuaranteeError(
-            f"rewards are {info.subgaussian:g}-subgaussian but the learner assumes R = {R:g}; "
-            f"use R = {info.subgaussian:g} or more"
+            f"rewards are {own:g}-subgaussian but the learner assumes R = {R:g}; "
+            f"use R = {own:g} or more"
         )
-    return info
+    return info, unit
 
 
 def _se_mab(t: F64, delta: float, p: Mapping[str, float]) -> F64:

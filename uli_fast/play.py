@@ -117,7 +117,7 @@ def play(
         baseline=learner.baseline,
         ratios=np.array([worst]) if follow_f else None,
         delta=learner.delta,
-        quotas=_as_array(learner.quotas(K, T)),
+        quotas=_as_array(learner.quotas(K, T, (player.low, player.high))),
         phase_lengths=_as_array(learner.phase_lengths(player.features, T)),
         elapsed=time.perf_counter() - started,
     )

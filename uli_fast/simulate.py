@@ -140,7 +140,7 @@ def simulate(
     if guarantee is not None and not guarantee.proved and np.isnan(out.ratios).all():
         # A user's bound is not saved with the runs; what it says of them is.
         out.ratios[:] = metrics.worst_ratio(out.last_play, problem.gaps, guarantee)
-    quotas = learner.quotas(problem.n_arms, T)
+    quotas = learner.quotas(problem.n_arms, T, (problem.low, problem.high))
     lengths = learner.phase_lengths(problem.features, T)
     return Runs(
         learner=repr(learner),

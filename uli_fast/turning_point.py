@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -215,17 +216,23 @@ def _closed_form(
         return None
     exactly = lower_bounds.as_written
     one, two = (exactly(mean) for mean in problem.means.tolist())
-    gap = abs(one - two) / (exactly(problem.high) - exactly(problem.low))
+    width = exactly(problem.high) - exactly(problem.low)
+    gap = abs(one - two) / width
     if gap == 0:
         return None
+
+    def unit(learner: ArmLearner) -> Fraction:
+        """Return R on the learner's scale."""
+        return Fraction(1, 2) if learner.R is None else exactly(learner.R) / width
+
     if type(uli) is SuccessiveElimination:
-        seen = gap / (2 * exactly(uli.R))
+        seen = gap / (2 * unit(uli))
         stay = lower_bounds.se_stay(seen, exactly(uli.delta), worse_first=one < two)
     elif type(uli) is PhasedElimination:
-        stay = lower_bounds.pe_stay(gap, exactly(uli.delta), exactly(uli.R))
+        stay = lower_bounds.pe_stay(gap, exactly(uli.delta), unit(uli))
     else:
         return None
-    seen, delta = gap / (2 * exactly(rival.R)), exactly(rival.delta)
+    seen, delta = gap / (2 * unit(rival)), exactly(rival.delta)
     if type(rival) is UCB:
         tau = lower_bounds.ucb_round(stay.plays, seen, delta)
     elif type(rival) is not LilUCB:

@@ -68,7 +68,7 @@ def test_least_squares_weigh_arms_by_their_plays():
 def test_skipping_has_the_law_of_rounds(noise):
     arms = random_arms(np.random.default_rng(1), 6, 3)
     problem = uli.LinearBandit([0.5, 0.2, -0.3], arms, sigma=1.0, noise=noise)
-    learner = uli.LinearElimination(0.1)
+    learner = uli.LinearElimination(0.1, R=1.0)
     skip = uli.simulate(learner, problem, 200_000, 300, seed=1, engine="skip")
     rounds = uli.simulate(learner, problem, 200_000, 300, seed=2, engine="rounds", n_jobs=2)
     for a in range(6):
@@ -80,7 +80,7 @@ def test_skipping_has_the_law_of_rounds(noise):
 
 def test_failures_stay_within_delta_and_the_phase_bound_holds_on_the_event():
     rng = np.random.default_rng(3)
-    learner = uli.LinearElimination(0.1)
+    learner = uli.LinearElimination(0.1, R=1.0)
     for _ in range(10):
         d = int(rng.integers(1, 6))
         arms = random_arms(rng, 20, d)
@@ -98,7 +98,7 @@ def test_the_event_breaks_where_the_noise_is_underestimated():
     arms = random_arms(np.random.default_rng(5), 10, 2)
     problem = uli.LinearBandit([0.7, 0.1], arms, sigma=30.0)
     with pytest.warns(uli.errors.GuaranteeWarning, match="R = 1"):
-        runs = uli.simulate(uli.LinearElimination(0.1), problem, 10**6, 20, seed=1)
+        runs = uli.simulate(uli.LinearElimination(0.1, R=1.0), problem, 10**6, 20, seed=1)
     assert not runs.event_held.all()
 
 
@@ -106,7 +106,7 @@ def test_the_bound_has_2048():
     """512 is too small: on this instance the event allows more (docs/errata.md)."""
     t, K, d, delta = 10**7, 1000, 2, 0.01
     log_term = math.log(4 * K * math.log2(t + 1) ** 2 / delta)
-    bound = uli.LinearElimination(delta).guarantee((K, d)).bound(t)
+    bound = uli.LinearElimination(delta, R=1.0).guarantee((K, d)).bound(t)
     assert bound == pytest.approx(math.sqrt(2048 * d * max(log_term, 4.0) / (3 * t)))
     low_noise = uli.LinearElimination(delta, R=0.01).guarantee((K, d)).bound(t)
     assert low_noise == pytest.approx(math.sqrt(2048 * d * 4.0 / (3 * t)), rel=0.1)
@@ -114,7 +114,7 @@ def test_the_bound_has_2048():
 
 @pytest.mark.parametrize(("eps", "rounds"), [(1.0, 1.4e4), (0.1, 1.5e6)])
 def test_how_long_until_every_decision_is_good(eps, rounds):
-    bound = uli.LinearElimination(0.1).guarantee((4, 2))
+    bound = uli.LinearElimination(0.1, R=1.0).guarantee((4, 2))
     assert bound.rounds_until(eps) == pytest.approx(rounds, rel=0.02)
 
 
@@ -124,7 +124,10 @@ def test_scaling_the_problem_scales_the_bound_and_keeps_the_path():
     theta = np.array([0.5, 0.3, 0.1])
     one = uli.LinearBandit(theta, arms, sigma=0.5)
     two = uli.LinearBandit(3 * theta, 10 * arms, sigma=15.0)
-    first, second = uli.LinearElimination(0.1), uli.LinearElimination(0.1, R=30.0, theta_norm=3.0)
+    first, second = (
+        uli.LinearElimination(0.1, R=1.0),
+        uli.LinearElimination(0.1, R=30.0, theta_norm=3.0),
+    )
     a = uli.simulate(first, one, 10**9, 5, seed=7)
     b = uli.simulate(second, two, 10**9, 5, seed=7)
     assert (a.plays == b.plays).all()
@@ -135,10 +138,10 @@ def test_scaling_the_problem_scales_the_bound_and_keeps_the_path():
 def test_large_theta_is_said_and_not_assumed():
     problem = uli.LinearBandit([3.0, 0.0], np.eye(2))
     with pytest.raises(uli.errors.NoGuaranteeError, match="theta_norm = 3"):
-        uli.LinearElimination(0.1).guarantee(problem)
-    assert uli.LinearElimination(0.1, theta_norm=3.0).guarantee(problem).proved
+        uli.LinearElimination(0.1, R=1.0).guarantee(problem)
+    assert uli.LinearElimination(0.1, theta_norm=3.0, R=1.0).guarantee(problem).proved
     with pytest.raises(uli.errors.NoGuaranteeError, match="R = 2"):
-        uli.LinearElimination(0.1).guarantee(uli.LinearBandit([0.5], [[1.0]], sigma=2.0))
+        uli.LinearElimination(0.1, R=1.0).guarantee(uli.LinearBandit([0.5], [[1.0]], sigma=2.0))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +184,7 @@ def test_degenerate_arms(arms):
 def test_phases_hold_the_design_its_plays_and_gaps(tmp_path):
     arms = random_arms(np.random.default_rng(9), 12, 3)
     problem = uli.LinearBandit([0.6, 0.2, 0.1], arms, sigma=0.5)
-    runs = uli.simulate(uli.LinearElimination(0.1), problem, 10**9, 3, seed=1)
+    runs = uli.simulate(uli.LinearElimination(0.1, R=1.0), problem, 10**9, 3, seed=1)
     for r, row in enumerate(runs.phases):
         assert row[0].first_round == 1
         assert row[-1].last_round == 10**9
@@ -201,14 +204,16 @@ def test_phases_hold_the_design_its_plays_and_gaps(tmp_path):
     assert uli.Runs.load(tmp_path / "runs").phases[0][1].plays.tolist() == (
         runs.phases[0][1].plays.tolist()
     )
-    rounds = uli.simulate(uli.LinearElimination(0.1), problem, 20_000, 1, seed=1, engine="rounds")
+    rounds = uli.simulate(
+        uli.LinearElimination(0.1, R=1.0), problem, 20_000, 1, seed=1, engine="rounds"
+    )
     assert rounds.phases[0][-1].last_round == 20_000
 
 
 def test_bad_input():
     with pytest.raises(uli.errors.ArgumentError, match="problem"):
-        uli.simulate(uli.LinearElimination(), uli.BernoulliBandit([0.5, 0.4]), 100)
+        uli.simulate(uli.LinearElimination(R=1.0), uli.BernoulliBandit([0.5, 0.4]), 100)
     with pytest.raises(uli.errors.ArgumentError, match="theta_norm"):
-        uli.LinearElimination(theta_norm=0.0)
+        uli.LinearElimination(theta_norm=0.0, R=1.0)
     with pytest.raises(uli.errors.ArgumentError, match="about"):
-        uli.LinearElimination().guarantee(3)
+        uli.LinearElimination(R=1.0).guarantee(3)

@@ -44,7 +44,7 @@ def test_the_literal_pseudocode_fails_on_the_trap():
 @pytest.mark.parametrize("mode", MODES)
 def test_the_trap_is_escaped_in_four_hundred_runs(mode):
     problem = uli.LinearBandit([0.5, 0.0], TRAP)
-    learner = uli.SpannerElimination(0.1, C=1.1, mode=mode)
+    learner = uli.SpannerElimination(0.1, C=1.1, mode=mode, R=1.0)
     for r in range(400):
         run = SpannerRun(learner, problem, generator(1, r), "skip", 10**18)
         for m in range(1, 9):
@@ -90,7 +90,7 @@ def check_instance(name, d, C, mode, seed, horizon=10**12):
     theta = rng.standard_normal(d)
     theta *= rng.uniform(0.3, 1.0) / np.linalg.norm(theta)
     problem = uli.LinearBandit(theta, arm_set=region, sigma=0.8)
-    learner = uli.SpannerElimination(0.05, C=C, mode=mode)
+    learner = uli.SpannerElimination(0.05, C=C, mode=mode, R=1.0)
     runs = uli.simulate(learner, problem, horizon, 1, seed=seed)
     assert runs.holds.all(), "gap <= F at the last round of every block"
     size = region.largest_norm()
@@ -190,7 +190,7 @@ DEGENERATE = {
 def test_degenerate_sets(name, mode):
     region, theta = DEGENERATE[name]
     problem = uli.LinearBandit(theta, arm_set=region)
-    runs = uli.simulate(uli.SpannerElimination(0.05, mode=mode), problem, 10**15, 2, seed=1)
+    runs = uli.simulate(uli.SpannerElimination(0.05, mode=mode, R=1.0), problem, 10**15, 2, seed=1)
     assert runs.holds.all()
     assert (runs.mistakes(0.5) < 10**15 / 10).all()
     for row in runs.phases:
@@ -203,20 +203,20 @@ def test_degenerate_sets(name, mode):
 def test_finite_arms_are_counted_by_arm():
     arms = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
     problem = uli.LinearBandit([0.5, 0.1], arms)
-    runs = uli.simulate(uli.SpannerElimination(0.05), problem, 10**10, 3, seed=1)
+    runs = uli.simulate(uli.SpannerElimination(0.05, R=1.0), problem, 10**10, 3, seed=1)
     assert runs.eliminated_at is None
     assert runs.plays is None
     assert (runs.final_plays.sum(axis=1) == 10**10).all()
     assert runs.last_play.max() == 10**10
     assert runs.regret[:, -1] == pytest.approx(runs.final_plays @ problem.gaps)
     assert runs.final_regret() == pytest.approx(runs.regret[:, -1])
-    other = uli.simulate(uli.LinearElimination(0.05), problem, 10**10, 3, seed=1)
+    other = uli.simulate(uli.LinearElimination(0.05, R=1.0), problem, 10**10, 3, seed=1)
     assert other.plays is not None
 
 
 def test_same_path_for_any_company_horizon_and_rounds():
     problem = uli.LinearBandit([0.5, 0.1, 0.2], arm_set=uli.arm_sets.Ball(3), noise="bernoulli")
-    learner = uli.SpannerElimination(0.05)
+    learner = uli.SpannerElimination(0.05, R=1.0)
     one = uli.simulate(learner, problem, 10**9, 4, seed=2)
     two = uli.simulate(learner, problem, 10**9, 6, seed=2, n_jobs=2, rounds=[5, 10**6])
     assert (one.block_arms == two.block_arms[:4, : one.block_arms.shape[1]]).all()
@@ -230,7 +230,7 @@ def test_rounds_and_skip_agree_in_law():
 
     arms = np.array([[1.0, 0.0], [0.0, 1.0]])
     problem = uli.LinearBandit([0.5, -0.3], arms, sigma=1.0)
-    learner = uli.SpannerElimination(0.2, C=1.01)
+    learner = uli.SpannerElimination(0.2, C=1.01, R=1.0)
     theta = {}
     for engine, seed in (("skip", 1), ("rounds", 2)):
         values = []
@@ -248,7 +248,7 @@ def test_rounds_and_skip_agree_in_law():
 
 def test_save_load_table_and_plot(tmp_path):
     problem = uli.LinearBandit([0.5, 0.1], arm_set=uli.arm_sets.Ball(2))
-    result = uli.compare([uli.SpannerElimination(0.1)], problem, 10**9, 2, seed=1)
+    result = uli.compare([uli.SpannerElimination(0.1, R=1.0)], problem, 10**9, 2, seed=1)
     runs = result["SpannerElimination"]
     result.table()
     result.plot(tmp_path / "gap.png")
@@ -264,11 +264,11 @@ def test_save_load_table_and_plot(tmp_path):
 
 def test_the_bound():
     d, C, delta, t = 3, 1.2, 0.1, 10**8
-    bound = uli.SpannerElimination(delta, C).guarantee(uli.arm_sets.Ball(d)).bound(t)
+    bound = uli.SpannerElimination(delta, C, R=1.0).guarantee(uli.arm_sets.Ball(d)).bound(t)
     log_term = math.log(4 * d**3 * (t + 1) ** 2 / delta)
     assert bound == pytest.approx(math.sqrt(32768 * C**4 * d**3 * log_term / (3 * t)))
     # Published to two digits: F > 1 until 4.7e6, F > .1 until 5.9e8 at d = 2, C = 1.1.
-    known = uli.SpannerElimination(0.1, 1.1).guarantee((100, 2))
+    known = uli.SpannerElimination(0.1, 1.1, R=1.0).guarantee((100, 2))
     assert known.rounds_until(1.0) == pytest.approx(4.7e6, rel=0.02)
     assert known.rounds_until(0.1) == pytest.approx(5.9e8, rel=0.02)
     noisy = uli.SpannerElimination(delta, C, R=3.0).guarantee(uli.arm_sets.Ball(d)).bound(t)
@@ -278,7 +278,7 @@ def test_the_bound():
 def test_other_units_are_the_same_problem():
     one = uli.LinearBandit([0.5, 0.3], arm_set=uli.arm_sets.Ball(2), sigma=0.5)
     two = uli.LinearBandit([1.5, 0.9], arm_set=uli.arm_sets.Ball(2, radius=10.0), sigma=15.0)
-    first = uli.SpannerElimination(0.1)
+    first = uli.SpannerElimination(0.1, R=1.0)
     second = uli.SpannerElimination(0.1, R=30.0, theta_norm=3.0)
     a, b = (uli.simulate(le, p, 10**9, 2, seed=3) for le, p in ((first, one), (second, two)))
     assert b.block_arms == pytest.approx(10 * a.block_arms, abs=1e-5)
@@ -309,7 +309,7 @@ def test_a_nearly_flat_set_keeps_its_best_arm_in_both_modes():
     arms = np.array([[-1.0, 0.0], [0.9, 5e-8]])
     for mode in MODES:
         runs = uli.simulate(
-            uli.SpannerElimination(0.05, mode=mode),
+            uli.SpannerElimination(0.05, mode=mode, R=1.0),
             uli.LinearBandit([1.0, 0.0], arms),
             10**12,
             3,
@@ -341,7 +341,9 @@ def test_the_estimate_is_ridge_regression():
 
 
 def test_placeholders_are_as_short_as_the_proof_asks():
-    phases = module.SpannerPhases(uli.SpannerElimination(0.05), uli.arm_sets.Finite([[1.0, 0.0]]))
+    phases = module.SpannerPhases(
+        uli.SpannerElimination(0.05, R=1.0), uli.arm_sets.Finite([[1.0, 0.0]])
+    )
     phases.open()
     T = phases.learner.phase_size(1, 2, 1.0)
     column = phases.spanner.columns[:, ~phases.spanner.real]
@@ -354,7 +356,7 @@ def test_the_active_set_is_cut_where_it_should_be(m):
     steps = np.linspace(0.0, 1.0, 2001)
     arms = np.column_stack([steps, np.zeros_like(steps)])
     arms = np.vstack([arms, [[0.0, 1.0], [0.0, -1.0]]])
-    phases = module.SpannerPhases(uli.SpannerElimination(0.05), uli.arm_sets.Finite(arms))
+    phases = module.SpannerPhases(uli.SpannerElimination(0.05, R=1.0), uli.arm_sets.Finite(arms))
     phases.open()
     phases.theta = np.array([1.0, 0.0])
     oracle, best, _ = phases.active(m)
@@ -378,9 +380,9 @@ def test_bad_input():
     ball = uli.arm_sets.Ball(2)
     for wrong in (1.0, 0.5, math.nan, "2", 1e100):
         with pytest.raises(uli.errors.ArgumentError, match="C"):
-            uli.SpannerElimination(C=wrong)
+            uli.SpannerElimination(C=wrong, R=1.0)
     with pytest.raises(uli.errors.ArgumentError, match="mode"):
-        uli.SpannerElimination(mode="hard")
+        uli.SpannerElimination(mode="hard", R=1.0)
     with pytest.raises(uli.errors.ArgumentError, match="theta"):
         uli.LinearBandit([1.0, 0.0, 0.0], arm_set=ball)
     with pytest.raises(uli.errors.ArgumentError, match="theta"):
@@ -388,6 +390,6 @@ def test_bad_input():
     with pytest.raises(uli.errors.ArgumentError, match="arms"):
         uli.LinearBandit([1.0, 0.0])
     with pytest.raises(uli.errors.ArgumentError, match="problem"):
-        uli.simulate(uli.SpannerElimination(), uli.BernoulliBandit([0.5]), 10)
+        uli.simulate(uli.SpannerElimination(R=1.0), uli.BernoulliBandit([0.5]), 10)
     with pytest.raises(uli.errors.ArgumentError, match="problem"):
         uli.simulate(uli.UCB(), uli.LinearBandit([0.5, 0.1], arm_set=ball), 10)

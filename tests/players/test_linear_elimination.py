@@ -130,5 +130,5 @@ def test_bounded_rewards_have_their_own_r():
     with pytest.raises(uli.errors.NoGuaranteeError, match=r"R = 0\.4"):
         uli.LinearElimination(0.1, R=0.4).start(ARMS, low=0.0, high=1.0).certificate()
     with pytest.raises(uli.errors.ArgumentError, match="arms"):
-        uli.LinearElimination().start(3)
-    assert math.isinf(uli.LinearElimination().start(ARMS).high)
+        uli.LinearElimination(R=1.0).start(3)
+    assert math.isinf(uli.LinearElimination(R=1.0).start(ARMS).high)

@@ -235,7 +235,7 @@ def phased_pair():
 
 def linear_pair():
     """Orthogonal arms: the estimate of each is its own mean; rewards in [-1, 1] have slope 2."""
-    player = uli.LinearElimination(0.3).start(np.eye(2), low=-1.0, high=1.0)
+    player = uli.LinearElimination(0.3, R=1.0).start(np.eye(2), low=-1.0, high=1.0)
     return player, lambda player: player.quotas[0]
 
 
@@ -350,7 +350,7 @@ def test_arm_sets_ask_again(monkeypatch):
     monkeypatch.setattr(
         module.SpannerElimination, "phase_size", lambda self, m, d, scale: 20.0 * 4.0**m
     )
-    player = uli.SpannerElimination(0.1).start(uli.arm_sets.Ball(2))
+    player = uli.SpannerElimination(0.1, R=1.0).start(uli.arm_sets.Ball(2))
     arms = player.arms.tolist()
     quota = player.ask(player.quota * len(arms))
     for d in quota:

@@ -293,7 +293,7 @@ def test_a_state_is_not_restored_into_another_learner():
 
 
 MDP, BALL = uli.mdps.combination_lock(length=2, n_actions=2), uli.arm_sets.Ball(2)
-POLICIES, SPANNERS = uli.PolicyElimination(0.1, "sharp"), uli.SpannerElimination(0.1)
+POLICIES, SPANNERS = uli.PolicyElimination(0.1, "sharp"), uli.SpannerElimination(0.1, R=1.0)
 
 
 @pytest.mark.parametrize(

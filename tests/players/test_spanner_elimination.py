@@ -38,7 +38,7 @@ def drive(player, rounds, reward, begin=0):
 @pytest.mark.parametrize("arms", [BALL, np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])])
 def test_live_play_gives_the_blocks_of_the_simulation(arms):
     """Noise-free rewards: the means are the same however they are drawn."""
-    learner = uli.SpannerElimination(0.1)
+    learner = uli.SpannerElimination(0.1, R=1.0)
     problem = uli.LinearBandit(THETA, arm_set=arms, sigma=1e-13)
     runs = uli.simulate(learner, problem, 3000, seed=1)
     player = learner.start(arms)
@@ -51,7 +51,7 @@ def test_live_play_gives_the_blocks_of_the_simulation(arms):
 
 
 def test_a_saved_player_goes_on_as_if_nothing_had_happened():
-    learner, reward = uli.SpannerElimination(0.1), noisy(1)
+    learner, reward = uli.SpannerElimination(0.1, R=1.0), noisy(1)
     whole = drive(learner.start(BALL), 2500, reward)
     player = learner.start(BALL)
     first = drive(player, 777, reward)
@@ -62,13 +62,13 @@ def test_a_saved_player_goes_on_as_if_nothing_had_happened():
         uli.restore(player.state())
     with pytest.raises(uli.errors.StateError, match="arms"):
         uli.restore(player.state(), arms=uli.arm_sets.Ball(2, radius=2.0))
-    box = uli.SpannerElimination(0.1).start(uli.arm_sets.Box([-0.3, -0.3], [1.0, 0.5]))
+    box = uli.SpannerElimination(0.1, R=1.0).start(uli.arm_sets.Box([-0.3, -0.3], [1.0, 0.5]))
     with pytest.raises(uli.errors.StateError, match="extent"):
         uli.restore(box.state(), arms=uli.arm_sets.Box([-0.3, -0.3], [0.1, 0.1]))
 
 
 def test_altered_states_are_refused():
-    player = uli.SpannerElimination(0.1).start(BALL)
+    player = uli.SpannerElimination(0.1, R=1.0).start(BALL)
     drive(player, 100, noisy(1))
     good = player.state()
     changes = {"theta": "x", "inverse": "x", "best": "x", "n": -1, "asked": -1, "phase": -1}
@@ -84,7 +84,7 @@ def test_an_oracle_of_ones_own_is_restored_onto_another_instance():
         def maximize(self, u, eq=None, le=None):
             return BALL.maximize(u, eq=eq, le=le)
 
-    learner, reward = uli.SpannerElimination(0.1), noisy(5)
+    learner, reward = uli.SpannerElimination(0.1, R=1.0), noisy(5)
     player = learner.start(Own())
     drive(player, 300, reward)
     again = uli.restore(json.loads(json.dumps(player.state())), arms=Own())
@@ -98,7 +98,7 @@ def learner_best(learner, reward):
 
 
 def test_late_rewards_in_any_order_give_the_same_player():
-    learner, reward, order = uli.SpannerElimination(0.1), noisy(2), np.random.default_rng(3)
+    learner, reward, order = uli.SpannerElimination(0.1, R=1.0), noisy(2), np.random.default_rng(3)
     players = [learner.start(BALL), learner.start(BALL)]
     for batch in range(30):
         for player, shuffled in zip(players, (False, True), strict=True):
@@ -110,7 +110,7 @@ def test_late_rewards_in_any_order_give_the_same_player():
 
 
 def test_it_closes_in_on_the_best_arm_and_says_how_close():
-    learner = uli.SpannerElimination(0.1)
+    learner = uli.SpannerElimination(0.1, R=1.0)
     player = learner.start(BALL)
     drive(player, 5000, noisy(4))
     best = THETA / np.linalg.norm(THETA)
@@ -123,7 +123,7 @@ def test_it_closes_in_on_the_best_arm_and_says_how_close():
 
 
 def test_what_is_asked_ahead_makes_no_certificate_better():
-    learner, reward = uli.SpannerElimination(0.1), noisy(6, 200_000)
+    learner, reward = uli.SpannerElimination(0.1, R=1.0), noisy(6, 200_000)
     player = learner.start(BALL)
     quota = player.quota * len(player.arms)
     decisions = player.ask(150 * quota)
@@ -136,7 +136,7 @@ def test_what_is_asked_ahead_makes_no_certificate_better():
 
 
 def test_errors_are_typed():
-    player = uli.SpannerElimination(0.1).start(BALL, low=-1.0, high=1.0)
+    player = uli.SpannerElimination(0.1, R=1.0).start(BALL, low=-1.0, high=1.0)
     decision = player.ask()
     for wrong in (2.0, math.nan, "x"):
         with pytest.raises(uli.errors.RewardRangeError):
@@ -150,4 +150,4 @@ def test_errors_are_typed():
         player.tell(decision.id, 0.6)
     assert player.pending == ()
     with pytest.raises(uli.errors.ArgumentError, match="arm_set"):
-        uli.SpannerElimination().start(3)
+        uli.SpannerElimination(R=1.0).start(3)

@@ -284,8 +284,8 @@ def test_linear_arms_arm_sets_and_policies(tmp_path):
     ball = uli.LinearBandit([0.6, 0.3, 0.1], arm_set=uli.arm_sets.Ball(3))
     lock = uli.mdps.combination_lock(length=2, n_actions=2).restricted()
     sections = {
-        "vectors": uli.compare([uli.LinearElimination(0.1)], finite, 10**6, 2, seed=1),
-        "ball": uli.compare([uli.SpannerElimination(0.1)], ball, 10**9, 2, seed=1),
+        "vectors": uli.compare([uli.LinearElimination(0.1, R=1.0)], finite, 10**6, 2, seed=1),
+        "ball": uli.compare([uli.SpannerElimination(0.1, R=1.0)], ball, 10**9, 2, seed=1),
         "lock": uli.compare([uli.PolicyElimination(0.1, "sharp")], lock, 10**9, 2, seed=1),
     }
     write_report(sections, tmp_path / "page.html", "Three", {})

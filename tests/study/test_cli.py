@@ -187,5 +187,5 @@ def test_linear_certificates_name_the_slope(path):
     player = learner.start(vectors, low=-math.inf, high=math.inf)
     wanted = "R-subgaussian with R = 0.2 and means are linear .* norm at most 2"
     assert re.search(wanted, player.certificate().assumes)
-    player = uli.SpannerElimination(0.1).start(vectors, low=-math.inf, high=math.inf)
+    player = uli.SpannerElimination(0.1, R=1.0).start(vectors, low=-math.inf, high=math.inf)
     assert re.search("R = 1 and means are linear", player.certificate().assumes)

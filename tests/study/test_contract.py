@@ -58,7 +58,7 @@ LEARNERS = {
         {"arms": ["a", "b"], "seed": 5},
     ),
     "LinearElimination": (uli.LinearElimination(0.1, R=0.2), {"arms": VECTORS, "intercept": 0.5}),
-    "SpannerElimination": (uli.SpannerElimination(0.1), {"arms": uli.arm_sets.Ball(2)}),
+    "SpannerElimination": (uli.SpannerElimination(0.1, R=1.0), {"arms": uli.arm_sets.Ball(2)}),
     "PolicyElimination": (uli.PolicyElimination(0.1, (1e-4, 1.0)), {"rewards": MDP.rewards}),
 }
 # Drawn at random, or refusing to be asked ahead: told at once.
@@ -257,7 +257,7 @@ def test_bad_beginnings_leave_nothing_behind(path, folder):
     for argument, given in (
         ("learner", {}),
         ("learner", {"learner": "x"}),
-        ("learner", {"learner": uli.LinUCB(0.1), "arms": VECTORS}),
+        ("learner", {"learner": uli.LinUCB(0.1, R=1.0), "arms": VECTORS}),
         ("arms", {"learner": SE}),
         ("arms", {"learner": SE, "arms": "ab"}),
         ("seed", {"learner": SE, "arms": 2, "seed": -1}),
@@ -471,7 +471,7 @@ class Own:
     ids=lambda r: type(r).__name__,
 )
 def test_arm_sets_are_written_down_or_asked_for(path, region):
-    learner = uli.SpannerElimination(0.1)
+    learner = uli.SpannerElimination(0.1, R=1.0)
     with uli.Study.open(path, learner, region) as study:
         arms = [study.ask().arm for _ in range(3)]
         assert study.arms == () and next(iter(study.counts())) == str(list(arms[0]))

@@ -154,7 +154,7 @@ def test_a_beginning_that_makes_no_sense_is_a_damaged_file(path, about):
 def test_a_set_is_no_larger_than_what_is_recorded_of_it(path, extent):
     """A small file cannot ask for a matrix of 30,000 by 30,000."""
     arms = {"set": "Simplex", "parameters": {"d": 30_000}, "extent": extent}
-    with uli.Study.open(path, uli.SpannerElimination(0.1), uli.arm_sets.Simplex(3)):
+    with uli.Study.open(path, uli.SpannerElimination(0.1, R=1.0), uli.arm_sets.Simplex(3)):
         pass
     rewritten(path, swapped(0, arms=arms))
     for look in (uli.Study.read, uli.Study.audit, uli.Study.open):

@@ -136,11 +136,11 @@ def _warm_up_linear() -> None:
     square = uli.arm_sets.Polytope(np.vstack([np.eye(2), -np.eye(2)]), np.ones(4))
     for noise in ("bernoulli", "gaussian"):
         problem = uli.LinearBandit([0.5, 0.2], np.eye(2), noise=noise)
-        for learner in (uli.LinearElimination(), uli.LinUCB()):
+        for learner in (uli.LinearElimination(R=1.0), uli.LinUCB(R=1.0)):
             uli.simulate(learner, problem, 1000, seed=0)
     for region in (uli.arm_sets.Ball(2), square, uli.arm_sets.L1Ball(2)):
         about = uli.LinearBandit([0.5, 0.2], arm_set=region)
-        uli.simulate(uli.SpannerElimination(), about, 10**5, seed=0)
+        uli.simulate(uli.SpannerElimination(R=1.0), about, 10**5, seed=0)
 
 
 def _warm_up_policies() -> None:

@@ -132,8 +132,8 @@ def _vectors(K: int, d: int, delta: float) -> _Subject:
     # The noise of such rewards is 1-subgaussian, as the first two assume.
     rewards = ArmsInfo(K, d=d, low=-1.0, high=1.0)
     bounds = {
-        "LinearElimination": uli.LinearElimination(delta).guarantee(size),
-        "SpannerElimination": uli.SpannerElimination(delta, C=1.2).guarantee(size),
+        "LinearElimination": uli.LinearElimination(delta, R=1.0).guarantee(size),
+        "SpannerElimination": uli.SpannerElimination(delta, C=1.2, R=1.0).guarantee(size),
         "Meta, GeometricHedge": uli.MetaElimination(uli.GeometricHedge(), delta).guarantee(rewards),
     }
     title = f"{K} arms in {d} dimensions, arms and theta of norm at most 1, rewards in [-1, 1]"

@@ -171,12 +171,12 @@ class TurnSeat(EliminatingSeat):
         state, learner = player._state, player.learner
         if state.active[a]:
             total = float(state.total[a]) + unit
-            absorb(state, player._bounds, a, total, 0, learner.delta, learner.R)
+            absorb(state, player._bounds, a, total, 0, learner.delta, player._unit_noise)
 
     def learn_rows(self, arms: I64, rewards: F64) -> None:
         """Take in rewards, all within the range, of any arms in their order."""
         player = self.player
-        about = player.learner.delta, player.learner.R
+        about = player.learner.delta, player._unit_noise
         asked = absorb_rows(player._state, player._bounds, arms, self._units(rewards), *about)
         self.follows = self.follows and bool(asked)
         self._next = None
@@ -260,7 +260,7 @@ class IndexSeat(Seat):
 
     def __init__(self, player: OptimisticPlayer) -> None:
         super().__init__(player)
-        self._rule = player.learner.rule()
+        self._rule = player.learner.rule(player._unit_noise)
         n, total = player._state.n, player._state.total
         self._mean: F64 = total / np.maximum(n, 1)
         self._unplayed = int((n == 0).sum())

@@ -15,7 +15,7 @@ from uli_fast.errors import GuaranteeWarning, NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 
 if TYPE_CHECKING:
-    from uli_fast._check import Labels
+    from uli_fast._check import Bounds, Labels
     from uli_fast.kernels._arms import ArmState, Record
     from uli_fast.kernels._rewards import Law
     from uli_fast.learners._sets import BlockLog
@@ -40,7 +40,7 @@ class ArmLearner:
     """A learner on K arms; subclasses are frozen dataclasses."""
 
     delta: float
-    R: float
+    R: float | None
     engines: ClassVar[tuple[str, ...]] = ("skip", "rounds")
     # Whether a run knows if all its confidence intervals held (the nice event).
     has_event: ClassVar[bool] = False
@@ -67,6 +67,12 @@ class ArmLearner:
 
     def check(self, problem: ArmBandit, horizon: int) -> None:
         """Refuse a problem or a horizon that this learner cannot play."""
+        self.noise_on(problem)
+
+    def noise_on(self, problem: ArmBandit) -> float:
+        """Return R on the learner's scale, refusing a problem that asks for one to be given."""
+        own = problem.subgaussian * problem.scale
+        return _check.unit_noise(self.R, (problem.low, problem.high), own)
 
     def lanes_for(self, problem: ArmBandit) -> int:
         """Return how many replications ``begin_lanes`` plays at once, 1 if there is no such way."""
@@ -82,7 +88,7 @@ class ArmLearner:
         """Return the rounds of each phase up to the horizon, if they are fixed beforehand."""
         return None
 
-    def quotas(self, K: int, horizon: int) -> list[int] | None:
+    def quotas(self, K: int, horizon: int, bounds: Bounds = (0.0, 1.0)) -> list[int] | None:
         """Return the plays per arm of each phase up to the horizon, if there are phases."""
         return None
 
@@ -96,12 +102,14 @@ class ArmLearner:
     ) -> Player:
         """Begin live decisions on a number of arms or on named ones.
 
-        Rewards lie in [low, high]; pass ``-inf, inf`` for unbounded ones. This
+        Rewards lie in [low, high]; pass ``-inf, inf`` for unbounded ones, which need R. This
         learner draws no random numbers and is not tuned to a horizon, so
         ``seed`` and ``horizon`` change nothing.
         """
         _check.unused(seed, horizon)
-        return self._player(_check.arms("arms", arms), *_check.reward_range(low, high))
+        bounds = _check.reward_range(low, high)
+        _check.unit_noise(self.R, bounds)
+        return self._player(_check.arms("arms", arms), *bounds)
 
     def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> Player:
         """Start a player again, as a saved state describes it."""
@@ -113,7 +121,7 @@ class ArmLearner:
     def _check_parameters(self) -> None:
         """Normalise delta and R of a frozen dataclass."""
         object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
-        object.__setattr__(self, "R", _check.subgaussian("R", self.R))
+        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
 
 
 def guarantee_or_warning(guarantee: Callable[[Any], Guarantee], about: Any) -> Guarantee | None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from uli_fast import _check
+from uli_fast._check import Bounds
 from uli_fast._typing import F64, I64
 from uli_fast.designs import RANK_TOLERANCE
 from uli_fast.errors import ArgumentError, NoGuaranteeError
-
-if TYPE_CHECKING:
-    from uli_fast.guarantees import ArmsInfo
+from uli_fast.guarantees import ROUNDING, ArmsInfo
 
 
 class Units(NamedTuple):
@@ -32,17 +32,18 @@ class Units(NamedTuple):
 def units_of(
     features: F64,
     theta_norm: float,
-    R: float,
-    bounds: tuple[float | None, float | None],
+    R: float | None,
+    bounds: Bounds,
     intercept: float,
 ) -> Units:
     """Return the scale for these arms; rewards in [low, high] are drawn mapped to [0, 1]."""
     largest = float(np.linalg.norm(features, axis=1).max()) or 1.0
     scale = largest * theta_norm
+    unit_R = _check.noise(R, bounds) / scale
     low, high = bounds
     if low is None or high is None:
-        return Units(scale, R / scale, intercept / scale, 1.0 / scale)
-    return Units(scale, R / scale, (intercept - low) / scale, (high - low) / scale)
+        return Units(scale, unit_R, intercept / scale, 1.0 / scale)
+    return Units(scale, unit_R, (intercept - low) / scale, (high - low) / scale)
 
 
 def least_squares(x: F64, n: I64, y: F64) -> F64:
@@ -73,6 +74,18 @@ def log_log(d: int) -> float:
     return math.log(math.log(max(float(d), math.e)))
 
 
+def noise_of(about: Any, R: float | None) -> float:
+    """Return R in reward units, for rewards of a problem or of a live player's arms.
+
+    Arms alone say nothing of their rewards: R must then be given.
+    """
+    if isinstance(about, ArmsInfo):
+        return _check.noise(R, (about.low, about.high), about.noise or None)
+    if hasattr(about, "noise_subgaussian"):
+        return _check.noise(R, (about.low, about.high), about.noise_subgaussian or None)
+    return _check.noise(R, (None, None))
+
+
 def check_linear(info: ArmsInfo, R: float, theta_norm: float) -> int:
     """Return the rank of the arms, refusing what the proofs do not cover."""
     if info.d is None:
@@ -85,12 +98,12 @@ def check_linear(info: ArmsInfo, R: float, theta_norm: float) -> int:
 
 def refuse_beyond(noise: float, R: float, slope_norm: float, theta_norm: float) -> None:
     """Refuse noise beyond R and a theta beyond its bound, both in reward units."""
-    if noise > R:
+    if noise > R * ROUNDING:
         raise NoGuaranteeError(
             f"the noise is {noise:g}-subgaussian but the learner assumes R = {R:g}; "
             f"use R = {noise:g} or more"
         )
-    if slope_norm > theta_norm * (1.0 + 1e-12):
+    if slope_norm > theta_norm * ROUNDING:
         raise NoGuaranteeError(
             f"theta has norm {slope_norm:g}; say so with theta_norm = {slope_norm:g} or more"
         )

@@ -22,8 +22,8 @@ class OptimisticLearner(ArmLearner):
     why_no_guarantee: str
     baseline: ClassVar[bool] = True
 
-    def rule(self) -> Any:
-        """Return the bonus as kernels read it."""
+    def rule(self, R: float = 0.5) -> Any:
+        """Return the bonus as kernels read it, for R on the learner's scale."""
         raise NotImplementedError
 
     def guarantee(self, about: Any) -> Guarantee:
@@ -37,7 +37,7 @@ class OptimisticLearner(ArmLearner):
         from uli_fast.kernels import _leads, _optimism
         from uli_fast.kernels._rewards import RealLaw
 
-        state, rule = new_state(law), self.rule()
+        state, rule = new_state(law), self.rule(self.noise_on(problem))
         play: Any = _optimism.play_rounds
         if engine == "skip":
             play = _leads.play_skipping if isinstance(law, RealLaw) else _leads.play_lines

@@ -50,14 +50,15 @@ class EliminationFramework(ArmLearner):
     delta
         Probability with which the claim may fail.
     R
-        Rewards are R-subgaussian; those in [0, 1] are so with R = 1/2.
+        Rewards are R-subgaussian, in reward units; None is half their declared range, which
+        always holds. Where they have no range it must be given.
     """
 
     rule: Callable[[I64, F64, B1, int], B1]
     f: Callable[[float, float], float]
     beta: float = 1.0
     delta: float = 0.05
-    R: float = 0.5
+    R: float | None = None
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
 
     def __post_init__(self) -> None:
@@ -69,7 +70,7 @@ class EliminationFramework(ArmLearner):
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return beta f, the user's claim, for a problem or a number of arms."""
-        arms = describe_arms(about, self.R)
+        arms, _ = describe_arms(about, self.R)
         parameters = {"K": arms.K, "beta": self.beta, "largest_gap": arms.largest_gap}
         return Guarantee("user", self.delta, parameters, arms.scale, self._unit_bound)
 

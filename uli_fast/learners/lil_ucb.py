@@ -21,11 +21,12 @@ class LilUCB(OptimisticLearner):
     delta
         Confidence parameter of the bonus.
     R
-        Rewards are R-subgaussian; those in [0, 1] are so with R = 1/2.
+        Rewards are R-subgaussian, in reward units; None is half their declared range, which
+        always holds. Where they have no range it must be given.
     """
 
     delta: float = 0.05
-    R: float = 0.5
+    R: float | None = None
 
     why_no_guarantee = (
         "no F_ULI is known for lil'UCB, and none of order t^(-1/2) can hold (Theorem LB_lilUCB)"
@@ -34,8 +35,8 @@ class LilUCB(OptimisticLearner):
     def __post_init__(self) -> None:
         self._check_parameters()
 
-    def rule(self) -> Any:
-        """Return the bonus as kernels read it."""
+    def rule(self, R: float = 0.5) -> Any:
+        """Return the bonus as kernels read it, for R on the learner's scale."""
         from uli_fast.kernels.lil_ucb import LilRule
 
-        return LilRule(math.log(6.0) - math.log(self.delta), 2.0 * self.R)
+        return LilRule(math.log(6.0) - math.log(self.delta), 2.0 * R)

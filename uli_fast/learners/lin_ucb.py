@@ -12,7 +12,7 @@ from uli_fast._typing import F64
 from uli_fast.errors import NoGuaranteeError, UnsupportedError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
-from uli_fast.learners._linear import units_of
+from uli_fast.learners._linear import noise_of, units_of
 
 if TYPE_CHECKING:
     from uli_fast.kernels._arms import Record
@@ -34,25 +34,27 @@ class LinUCB(ArmLearner):
     delta
         Probability with which the confidence ellipsoids may fail.
     R
-        The noise is R-subgaussian, in reward units.
+        The noise is R-subgaussian, in reward units; None is half the declared range of the
+        rewards, which always holds. Where they have no range it must be given.
     theta_norm
         A bound on the norm of theta.
     """
 
     delta: float = 0.05
-    R: float = 1.0
+    R: float | None = None
     theta_norm: float = 1.0
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
     baseline: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
-        for name in ("R", "theta_norm"):
-            object.__setattr__(self, name, _check.positive(name, getattr(self, name)))
+        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
+        object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
     def check(self, problem: ArmBandit, horizon: int) -> None:
         """Refuse arms that are not vectors."""
         _check.has_features("problem", problem.features, "LinUCB")
+        noise_of(problem, self.R)
 
     def guarantee(self, about: Any) -> Guarantee:
         """Raise NoGuaranteeError: optimism has no near-optimal F_ULI."""

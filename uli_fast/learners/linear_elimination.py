@@ -25,11 +25,13 @@ from uli_fast.learners._linear import (
     influence,
     least_squares,
     log_log,
+    noise_of,
     units_of,
 )
 from uli_fast.learners._sets import Block, BlockLog, Work
 
 if TYPE_CHECKING:
+    from uli_fast._check import Bounds
     from uli_fast.kernels._arms import ArmState, Record
     from uli_fast.kernels._rewards import Law
     from uli_fast.players.linear_elimination import LinearPlayer
@@ -52,36 +54,36 @@ class LinearElimination(ArmLearner):
     delta
         Probability with which the guarantee may fail.
     R
-        The noise is R-subgaussian, in reward units; rewards in [0, 1] are so with 1/2.
+        The noise is R-subgaussian, in reward units; None is half the declared range of the
+        rewards, which always holds. Where they have no range it must be given.
     theta_norm
         A bound on the norm of theta, where rewards are intercept + <theta, a> + noise.
     """
 
     delta: float = 0.05
-    R: float = 1.0
+    R: float | None = None
     theta_norm: float = 1.0
     has_event: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
-        for name in ("R", "theta_norm"):
-            object.__setattr__(self, name, _check.positive(name, getattr(self, name)))
+        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
+        object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
     def check(self, problem: ArmBandit, horizon: int) -> None:
         """Refuse arms that are not vectors."""
         _check.has_features("problem", problem.features, "LinearElimination")
+        noise_of(problem, self.R)
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return F_ULI for a problem, (K, d) or an array of arms."""
-        info = read_arms(about)
-        d = check_linear(info, self.R, self.theta_norm)
+        info, R = read_arms(about), noise_of(about, self.R)
+        d = check_linear(info, R, self.theta_norm)
         scale = info.arm_norm * self.theta_norm
-        parameters = {"K": info.K, "d": d, "R": self.R / scale, "largest_gap": 2.0}
+        parameters = {"K": info.K, "d": d, "R": R / scale, "largest_gap": 2.0}
         return Guarantee("PE-linear", self.delta, parameters, scale)
 
-    def units(
-        self, features: F64, bounds: tuple[float | None, float | None], intercept: float
-    ) -> Units:
+    def units(self, features: F64, bounds: Bounds, intercept: float) -> Units:
         """Return the scale of the proofs for these arms."""
         return units_of(features, self.theta_norm, self.R, bounds, intercept)
 
@@ -128,9 +130,9 @@ class LinearElimination(ArmLearner):
     ) -> LinearPlayer:
         """Begin live decisions on a (K, d) array with one arm per row.
 
-        Decisions name arms by their row. Rewards are unbounded by default, with
-        R-subgaussian noise around intercept + <theta, a>; nothing is drawn at random and
-        nothing is tuned to a horizon, so ``seed`` and ``horizon`` change nothing.
+        Decisions name arms by their row. Rewards are unbounded by default and need R then:
+        the noise around intercept + <theta, a> is R-subgaussian. Nothing is drawn at random
+        and nothing is tuned to a horizon, so ``seed`` and ``horizon`` change nothing.
         """
         from uli_fast.players.linear_elimination import LinearPlayer
 

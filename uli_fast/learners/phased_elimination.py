@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from uli_fast import _check
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee, describe_arms
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 
 if TYPE_CHECKING:
-    from uli_fast._check import Labels
+    from uli_fast._check import Bounds, Labels
     from uli_fast.kernels._arms import Record
     from uli_fast.kernels._rewards import Law
     from uli_fast.players.phased_elimination import PhasedPlayer
@@ -32,11 +33,12 @@ class PhasedElimination(ArmLearner):
     delta
         Probability with which the guarantee may fail.
     R
-        Rewards are R-subgaussian; those in [0, 1] are so with R = 1/2.
+        Rewards are R-subgaussian, in reward units; None is half their declared range, which
+        always holds. Where they have no range it must be given.
     """
 
     delta: float = 0.05
-    R: float = 0.5
+    R: float | None = None
     has_event: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -44,15 +46,15 @@ class PhasedElimination(ArmLearner):
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return F_ULI for a problem or a number of arms."""
-        arms = describe_arms(about, self.R)
+        arms, R = describe_arms(about, self.R)
         if arms.largest_gap > 2.0:
             raise NoGuaranteeError(
                 f"gaps up to {arms.largest_gap:g} exceed 2, the first phase's resolution; "
                 "rescale the rewards"
             )
-        if 32.0 * self.R**2 * (math.log(4.0 * arms.K) - math.log(self.delta)) < 1.0:
+        if 32.0 * R**2 * (math.log(4.0 * arms.K) - math.log(self.delta)) < 1.0:
             raise NoGuaranteeError(f"R = {self.R:g} makes the first phase shorter than one play")
-        parameters = {"K": arms.K, "R": self.R, "largest_gap": arms.largest_gap}
+        parameters = {"K": arms.K, "R": R, "largest_gap": arms.largest_gap}
         return Guarantee("PE-MAB", self.delta, parameters, arms.scale)
 
     def begin(
@@ -65,7 +67,7 @@ class PhasedElimination(ArmLearner):
         state_of_phase = kernel.PhaseStart(
             state.n.copy(), state.total.copy(), np.zeros(state.n.size, np.int64)
         )
-        args = (law, state, state_of_phase, record, self.delta, self.R, horizon)
+        args = (law, state, state_of_phase, record, self.delta, self.noise_on(problem), horizon)
 
         def advance(budget: int) -> bool:
             if engine == "skip":
@@ -74,13 +76,13 @@ class PhasedElimination(ArmLearner):
 
         return ArmRun(state, advance)
 
-    def quotas(self, K: int, horizon: int) -> list[int]:
+    def quotas(self, K: int, horizon: int, bounds: Bounds = (0.0, 1.0)) -> list[int]:
         """Return the plays per arm m_1, m_2, ... of every phase that can begin by the horizon."""
         from uli_fast.kernels.phased_elimination import quota
 
-        result: list[int] = []
+        result, R = list[int](), _check.unit_noise(self.R, bounds)
         while sum(result) < horizon:
-            result.append(int(quota(len(result) + 1, K, self.delta, self.R)))
+            result.append(int(quota(len(result) + 1, K, self.delta, R)))
         return result
 
     def _player(self, labels: Labels, low: float, high: float) -> PhasedPlayer:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,12 +18,13 @@ from uli_fast import _check
 from uli_fast._typing import F64
 from uli_fast.errors import OracleError
 from uli_fast.guarantees import Guarantee
-from uli_fast.learners._linear import refuse_beyond
+from uli_fast.learners._linear import noise_of, refuse_beyond
 from uli_fast.learners._sets import Block, BlockLog, SetLearner, Work
 from uli_fast.problems.linear import LinearBandit, draw_mean
 from uli_fast.spanners import MODES, NULL, Oracle, Spanner, check_factor, find_spanner
 
 if TYPE_CHECKING:
+    from uli_fast._check import Bounds
     from uli_fast.arm_sets import ArmSet
     from uli_fast.players.spanner_elimination import SpannerPlayer
 
@@ -51,7 +52,8 @@ class SpannerElimination(SetLearner):
     mode
         "soft" decides no ranks and is the default; "paper" follows the paper's tests.
     R
-        The noise is R-subgaussian, in reward units.
+        The noise is R-subgaussian, in reward units; None is half the declared range of the
+        rewards, which always holds. Where they have no range it must be given.
     theta_norm
         A bound on the norm of theta, where rewards are intercept + <theta, a> + noise.
     """
@@ -59,21 +61,21 @@ class SpannerElimination(SetLearner):
     delta: float = 0.05
     C: float = 1.2
     mode: str = "soft"
-    R: float = 1.0
+    R: float | None = None
     theta_norm: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
         object.__setattr__(self, "C", check_factor(self.C))
         _check.one_of("mode", self.mode, MODES)
-        for name in ("R", "theta_norm"):
-            object.__setattr__(self, name, _check.positive(name, getattr(self, name)))
+        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
+        object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return F_ULI for a problem, an arm set, a (K, d) array or a pair (K, d)."""
         from uli_fast.arm_sets import as_arm_set
 
-        largest = 1.0
+        largest, R = 1.0, noise_of(about, self.R)
         if isinstance(about, tuple) and len(about) == 2 and np.ndim(about[0]) == 0:
             _check.whole("about", about[0])
             d = _check.whole("about", about[1])
@@ -81,9 +83,9 @@ class SpannerElimination(SetLearner):
             region = as_arm_set(region_of(about) if isinstance(about, LinearBandit) else about)
             d, largest = region.dimension, region.largest_norm() or 1.0
         if isinstance(about, LinearBandit):
-            refuse_beyond(about.noise_subgaussian, self.R, about.slope_norm, self.theta_norm)
+            refuse_beyond(about.noise_subgaussian, R, about.slope_norm, self.theta_norm)
         scale = largest * self.theta_norm
-        parameters = {"d": d, "C": self.C, "R": self.R / scale, "largest_gap": 2.0}
+        parameters = {"d": d, "C": self.C, "R": R / scale, "largest_gap": 2.0}
         return Guarantee("PE-spanner", self.delta, parameters, scale)
 
     def begin(
@@ -103,9 +105,9 @@ class SpannerElimination(SetLearner):
     ) -> SpannerPlayer:
         """Begin live decisions on an arm set or a (K, d) array; decisions are vectors.
 
-        Rewards are unbounded by default, with R-subgaussian noise around
-        intercept + <theta, a>; nothing is drawn at random and nothing is tuned to a
-        horizon, so ``seed`` and ``horizon`` change nothing.
+        Rewards are unbounded by default and need R then: the noise around
+        intercept + <theta, a> is R-subgaussian. Nothing is drawn at random and nothing is
+        tuned to a horizon, so ``seed`` and ``horizon`` change nothing.
         """
         from uli_fast.arm_sets import as_arm_set
         from uli_fast.players.spanner_elimination import SpannerPlayer
@@ -114,10 +116,19 @@ class SpannerElimination(SetLearner):
         at = _check.number("intercept", intercept)
         return SpannerPlayer(self, as_arm_set(arms), *_check.reward_range(low, high), at)
 
+    def check(self, problem: Any, horizon: int) -> None:
+        """Refuse unbounded rewards for which R is not given."""
+        noise_of(problem, self.R)
+
+    def resolved(self, bounds: Bounds) -> SpannerElimination:
+        """Return this learner with R as a number, from the declared range if it was not given."""
+        return replace(self, R=_check.noise(self.R, bounds))
+
     def phase_size(self, m: int, d: int, scale: float) -> float:
         """Return T_m = 256 C^4 d^3 4^m log(d^3 4^m / delta), times max(1, R^2)."""
         log_term = 3.0 * math.log(d) + m * math.log(4.0) - math.log(self.delta)
         size = 256.0 * self.C**4 * d**3 * 4.0 ** min(m, 400) * log_term
+        assert self.R is not None
         R = self.R / scale
         return min(size * max(1.0, R * R), LARGEST_PHASE)
 
@@ -193,7 +204,8 @@ class SpannerRun:
         from uli_fast.arm_sets import as_arm_set
 
         self.problem, self.rng, self.engine, self.horizon = problem, rng, engine, horizon
-        self.phases = SpannerPhases(learner, as_arm_set(region_of(problem)))
+        known = learner.resolved((problem.low, problem.high))
+        self.phases = SpannerPhases(known, as_arm_set(region_of(problem)))
         self.t = 0
         self.log = BlockLog()
 

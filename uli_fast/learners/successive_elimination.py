@@ -28,11 +28,12 @@ class SuccessiveElimination(ArmLearner):
     delta
         Probability with which the guarantee may fail.
     R
-        Rewards are R-subgaussian; those in [0, 1] are so with R = 1/2.
+        Rewards are R-subgaussian, in reward units; None is half their declared range, which
+        always holds. Where they have no range it must be given.
     """
 
     delta: float = 0.05
-    R: float = 0.5
+    R: float | None = None
     has_event: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -40,8 +41,8 @@ class SuccessiveElimination(ArmLearner):
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return F_ULI for a problem or a number of arms."""
-        arms = describe_arms(about, self.R)
-        parameters = {"K": arms.K, "R": self.R, "largest_gap": arms.largest_gap}
+        arms, R = describe_arms(about, self.R)
+        parameters = {"K": arms.K, "R": R, "largest_gap": arms.largest_gap}
         return Guarantee("SE-MAB", self.delta, parameters, arms.scale)
 
     def begin(
@@ -50,11 +51,11 @@ class SuccessiveElimination(ArmLearner):
         """Allocate one replication."""
         from uli_fast.kernels import successive_elimination as kernel
 
-        state = new_state(law)
+        state, R = new_state(law), self.noise_on(problem)
         play = kernel.play_skipping if engine == "skip" else kernel.play_rounds
 
         def advance(budget: int) -> bool:
-            return play(law, state, record, self.delta, self.R, horizon, budget)
+            return play(law, state, record, self.delta, R, horizon, budget)
 
         return ArmRun(state, advance)
 

@@ -20,11 +20,12 @@ class UCB(OptimisticLearner):
     delta
         Confidence parameter of the bonus.
     R
-        Rewards are R-subgaussian; those in [0, 1] are so with R = 1/2.
+        Rewards are R-subgaussian, in reward units; None is half their declared range, which
+        always holds. Where they have no range it must be given.
     """
 
     delta: float = 0.05
-    R: float = 0.5
+    R: float | None = None
 
     why_no_guarantee = (
         "UCB plays every arm infinitely often (its bonus grows with log t), "
@@ -34,8 +35,8 @@ class UCB(OptimisticLearner):
     def __post_init__(self) -> None:
         self._check_parameters()
 
-    def rule(self) -> Any:
-        """Return the bonus as kernels read it."""
+    def rule(self, R: float = 0.5) -> Any:
+        """Return the bonus as kernels read it, for R on the learner's scale."""
         from uli_fast.kernels.ucb import UcbRule
 
-        return UcbRule(math.log(2.0) - math.log(self.delta), 2.0 * self.R)
+        return UcbRule(math.log(2.0) - math.log(self.delta), 2.0 * R)

@@ -9,7 +9,9 @@ from typing import Any, cast
 from uli_fast.errors import StateError
 from uli_fast.learners._sets import SetLearner
 from uli_fast.learners.policy_elimination import PolicyElimination
-from uli_fast.players._base import Certificate, Decision, Player, describe
+from uli_fast.players._base import Certificate, Decision, Player
+from uli_fast.players._described import in_reward_units, same_learner
+from uli_fast.players._missing import UNIT_SCHEMAS
 from uli_fast.players.policy_elimination import PolicyDecision
 from uli_fast.simulate import Learner
 
@@ -47,14 +49,16 @@ def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> 
     if not isinstance(state, Mapping):
         raise StateError("state", f"must be a mapping, got {type(state).__name__}")
     try:
-        spec = state["learner"]
-        if learner is None:
-            learner = rebuilt(spec)
-        elif not isinstance(learner, Learner) or describe(learner) != spec:
-            raise StateError("learner", f"is not the one of the state, {spec}")
         low, high = (
             math.inf * s if x is None else x for s, x in zip((-1, 1), state["range"], strict=True)
         )
+        spec = state["learner"]
+        if state["schema"] in UNIT_SCHEMAS:
+            spec = in_reward_units(spec, (low, high))
+        if learner is None:
+            learner = rebuilt(spec)
+        elif not isinstance(learner, Learner) or not same_learner(spec, learner, (low, high)):
+            raise StateError("learner", f"is not the one of the state, {spec}")
         if isinstance(learner, PolicyElimination):
             about = (state["initial_support"], low, high, state["decision_points"])
             episodes = learner.start(state["rewards"], *about)

@@ -201,7 +201,7 @@ class Player:
     def arms_info(self) -> ArmsInfo:
         """Return what a guarantee may rely on: rewards in [0, 1], or R alone if unbounded."""
         if math.isfinite(self.low):
-            return ArmsInfo(len(self.labels), 1.0, self._scale, 0.5)
+            return ArmsInfo(len(self.labels), 1.0, self._scale, 0.5, low=self.low, high=self.high)
         return ArmsInfo(len(self.labels), math.inf, low=None, high=None)
 
     def informed(self, info: ArmsInfo, means: F64) -> ArmsInfo:
@@ -318,6 +318,11 @@ class Player:
 
     def _unit(self, reward: float) -> float:
         return (reward - self.low) / self._scale if math.isfinite(self.low) else reward
+
+    @property
+    def _unit_noise(self) -> float:
+        """R on the unit scale."""
+        return _check.unit_noise(self.learner.R, (self.low, self.high))
 
     def _reward_units(self, values: F64) -> F64:
         return self.low + self._scale * values if math.isfinite(self.low) else values

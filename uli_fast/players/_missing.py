@@ -13,8 +13,9 @@ from typing import Any
 from uli_fast import _check
 from uli_fast.errors import ConflictingRewardError, NoGuaranteeError, StateError
 
-# What came before knew no missing outcomes, and was otherwise the same.
-SCHEMA, BEFORE = 2, 1
+# Schema 1 knew no missing outcomes; 1 and 2 had R of learners on K arms on the unit scale.
+SCHEMA = 3
+UNIT_SCHEMAS = (1, 2)
 
 
 class Missing(dict[int, str]):
@@ -61,8 +62,8 @@ def left_out(count: int) -> NoGuaranteeError:
 
 def check_schema(saved: Mapping[str, Any], **added: Any) -> dict[str, Any]:
     """Refuse a state of an unknown schema; bring one from before up to date."""
-    if saved["schema"] == SCHEMA:
-        return dict(saved)
-    if saved["schema"] != BEFORE:
+    if saved["schema"] == 1:
+        return {**saved, "missing": [], **added, "schema": SCHEMA}
+    if saved["schema"] not in (*UNIT_SCHEMAS, SCHEMA):
         raise StateError("state", f"has schema {saved['schema']!r}, not {SCHEMA}")
-    return {**saved, "missing": [], **added, "schema": SCHEMA}
+    return {**saved, "schema": SCHEMA}

@@ -167,16 +167,7 @@ class AdversarialPlayer(Player):
         """Return what a guarantee may rely on."""
         from uli_fast.designs import rank
 
-        finite = math.isfinite(self.low)
-        info = (
-            super()
-            .arms_info()
-            ._replace(
-                low=self.low if finite else None,
-                high=self.high if finite else None,
-                intercept=self.intercept,
-            )
-        )
+        info = super().arms_info()._replace(intercept=self.intercept)
         if self.features.shape[1]:
             info = info._replace(d=max(1, rank(self.features)), features=self.features)
         return info

@@ -22,7 +22,8 @@ class OptimisticPlayer(Player):
 
         if (self._asked == 0).any():
             return int((self._asked == 0).argmax())
-        return int(choose(self.learner.rule(), self._means(), self._asked, len(self._arms) + 1))
+        rule = self.learner.rule(self._unit_noise)
+        return int(choose(rule, self._means(), self._asked, len(self._arms) + 1))
 
     def _means(self) -> F64:
         """Settled means; an arm without one borrows the best, which keeps it in play."""
@@ -39,7 +40,7 @@ class OptimisticPlayer(Player):
 
         t = max(int(self._state.clock[0]), 1)
         n = self._state.n
-        width = radii(self.learner.rule(), n, t)
+        width = radii(self.learner.rule(self._unit_noise), n, t)
         if not self._lost.any():
             return self._means() - width, self._means() + width
         mean, most = (x / np.maximum(n, 1) for x in (self._state.total, self._lost))

@@ -49,7 +49,7 @@ class PhasedPlayer(Player):
         """Plays of each survivor in this phase."""
         from uli_fast.kernels.phased_elimination import quota
 
-        return int(quota(self.phase, len(self.labels), self.learner.delta, self.learner.R))
+        return int(quota(self.phase, len(self.labels), self.learner.delta, self._unit_noise))
 
     def _choose(self) -> int:
         from uli_fast.kernels._arms import least_played

@@ -22,6 +22,7 @@ from uli_fast.errors import (
     StateError,
     UnsupportedError,
 )
+from uli_fast.guarantees import ROUNDING
 from uli_fast.learners.spanner_elimination import SpannerPhases
 from uli_fast.players._base import Certificate, Decision, assumed, describe, standing
 from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
@@ -39,7 +40,7 @@ class SpannerPlayer:
         self, learner: SpannerElimination, region: ArmSet, low: float, high: float, intercept: float
     ) -> None:
         self.learner, self.low, self.high, self.intercept = learner, low, high, intercept
-        self._phases = SpannerPhases(learner, region)
+        self._phases = SpannerPhases(learner.resolved((low, high)), region)
         self._decisions: list[tuple[int, int]] = []  # phase and number of the arm
         self._rewards: list[float | None] = []
         self._missing = Missing()
@@ -110,12 +111,13 @@ class SpannerPlayer:
 
     def certificate(self) -> Certificate:
         """Return what is certain of every arm that is asked for, from settled rewards alone."""
-        guarantee = self.learner.guarantee(self._phases.region)
-        noise = (self.high - self.low) / 2.0
-        if math.isfinite(noise) and noise > self.learner.R:
+        learner, noise = self._phases.learner, (self.high - self.low) / 2.0
+        guarantee = learner.guarantee(self._phases.region)
+        assert learner.R is not None
+        if math.isfinite(noise) and noise > learner.R * ROUNDING:
             raise NoGuaranteeError(
                 f"rewards in [{self.low:g}, {self.high:g}] may be {noise:g}-subgaussian, "
-                f"the learner assumes R = {self.learner.R:g}"
+                f"the learner assumes R = {learner.R:g}"
             )
         if self._omitted:
             raise left_out(self._omitted)

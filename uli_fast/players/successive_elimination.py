@@ -34,7 +34,7 @@ class SuccessivePlayer(Player):
 
         total = float(self._state.total[a]) + reward
         missing = int(self._lost[a])
-        absorb(self._state, self._bounds, a, total, missing, self.learner.delta, self.learner.R)
+        absorb(self._state, self._bounds, a, total, missing, self.learner.delta, self._unit_noise)
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         return self._bounds.lower, self._bounds.upper
@@ -47,5 +47,5 @@ class SuccessivePlayer(Player):
     def _load_extra(self, extra: Mapping[str, Any]) -> None:
         from uli_fast.kernels.successive_elimination import fill_bounds
 
-        fill_bounds(self._state, self._bounds, self.learner.delta, self.learner.R)
+        fill_bounds(self._state, self._bounds, self.learner.delta, self._unit_noise)
         self._bounds.upper[:] += self._lost / np.maximum(self._state.n, 1)

@@ -225,7 +225,7 @@ def lin_ucb(quick: bool) -> Outcome:
     T, M = 10**5 if quick else 10**7, 4
     arms = np.array([[1.0, 0.0], [0.8, 0.3], [0.0, 1.0]])
     problem = uli.LinearBandit([0.8, 0.2], arms, sigma=0.5)
-    runs = simulate(uli.LinUCB(0.1), problem, T, M, seed=2)
+    runs = simulate(uli.LinUCB(0.1, R=1.0), problem, T, M, seed=2)
     last = int(runs.last_mistake(0.05).min())
     return Outcome(
         f"{M} runs of {T:.0e} rounds, three arms",

@@ -1,0 +1,48 @@
+"""Descriptions of learners in states and studies: what those of earlier versions mean.
+
+Up to 0.6.0 R of learners on K arms was on the scale on which rewards lie in [0, 1], 1/2 by
+default. Now it is in reward units, and left out where half the declared range is meant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from uli_fast import _check
+from uli_fast._check import Bounds
+from uli_fast.players._base import describe
+
+# Learners whose R used to be on the unit scale.
+UNIT_SCALE = ("SuccessiveElimination", "PhasedElimination", "UCB", "LilUCB", "EliminationFramework")
+HALF = 0.5
+
+
+def in_reward_units(spec: Mapping[str, Any], bounds: Bounds) -> dict[str, Any]:
+    """Return what a description of 0.6.0 or before would be now."""
+    found, width = dict(spec), _check.width(bounds)
+    if found.get("type") not in UNIT_SCALE or "R" not in found or width is None:
+        return found
+    unit = _check.positive("R", found.pop("R"))
+    return found if unit == HALF else found | {"R": _times(unit, width)}
+
+
+def _times(unit: float, width: float) -> float:
+    """Return the R that divided by the width gives back the same unit R, if a float does."""
+    near = unit * width
+    for R in (near, math.nextafter(near, 0.0), math.nextafter(near, math.inf)):
+        if R / width == unit:
+            return R
+    return near
+
+
+def same_learner(spec: Mapping[str, Any], learner: Any, bounds: Bounds) -> bool:
+    """Say whether a learner is the one described; R may be given or left out for the same."""
+    given = describe(learner)
+    return given == spec or _spelt_out(given, bounds) == _spelt_out(spec, bounds)
+
+
+def _spelt_out(spec: Mapping[str, Any], bounds: Bounds) -> dict[str, Any]:
+    width = _check.width(bounds)
+    return dict(spec) if width is None else {"R": width / 2.0} | dict(spec)
