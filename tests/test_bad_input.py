@@ -34,7 +34,7 @@ CASES = {
     "delta NaN": (lambda: uli.UCB(math.nan), "delta"),
     "delta text": (lambda: uli.LilUCB("small"), "delta"),
     "R 0": (lambda: uli.SuccessiveElimination(0.1, R=0), "R"),
-    "R tiny": (lambda: uli.PhasedElimination(0.1, R=1e-300), "R"),
+    "R tiny": (lambda: uli.PhasedElimination(0.1, R=1e-300).start(2), "R"),
     "R huge": (lambda: uli.PhasedElimination(0.1, R=1e300), "R"),
     "horizon 0": (lambda: uli.simulate(SE, ARMS, 0), "horizon"),
     "horizon negative": (lambda: uli.simulate(SE, ARMS, -5), "horizon"),
@@ -121,6 +121,6 @@ def test_a_table_that_runs_out():
 
 def test_frozen_and_comparable():
     assert uli.UCB(0.1) == uli.UCB(0.1) != uli.UCB(0.2)
-    assert repr(uli.LilUCB(0.1)) == "LilUCB(delta=0.1, R=0.5)"
+    assert repr(uli.LilUCB(0.1)) == "LilUCB(delta=0.1, R=None)"
     with pytest.raises(AttributeError):
         SE.delta = 0.5

@@ -108,7 +108,7 @@ def test_optimistic_learners_have_no_guarantee(learner):
 
 def test_no_guarantee_outside_the_proved_range():
     with pytest.raises(NoGuaranteeError, match=r"R = 0\.5"):
-        uli.SuccessiveElimination().guarantee(uli.GaussianBandit([0, 1], sigma=1.0))
+        uli.SuccessiveElimination(R=0.5).guarantee(uli.GaussianBandit([0, 1], sigma=1.0))
     with pytest.raises(NoGuaranteeError, match="exceed 2"):
         uli.PhasedElimination(R=1.0).guarantee(uli.GaussianBandit([0, 3], sigma=1.0))
     with pytest.raises(NoGuaranteeError, match="first phase"):
@@ -119,9 +119,8 @@ def test_no_guarantee_outside_the_proved_range():
 
 def test_a_run_without_a_guarantee_warns_once_and_goes_on():
     with pytest.warns(uli.errors.GuaranteeWarning, match="subgaussian") as caught:
-        runs = uli.simulate(
-            uli.SuccessiveElimination(), uli.GaussianBandit([0, 1]), 5000, 3, seed=0
-        )
+        learner = uli.SuccessiveElimination(R=0.5)
+        runs = uli.simulate(learner, uli.GaussianBandit([0, 1]), 5000, 3, seed=0)
     assert len(caught) == 1
     assert np.isnan(runs.worst_ratio).all()
 

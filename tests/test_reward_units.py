@@ -93,7 +93,7 @@ def test_experiment_files_need_r_without_a_range(tmp_path):
     type = "SuccessiveElimination"
     """
     file.write_text(text)
-    with pytest.raises(uli.errors.UliError, match="R: must be given|R must be given"):
+    with pytest.raises(uli.errors.UliError, match="R: must be given"):
         StudyFile.read(file)
     file.write_text(text + "R = 1.0\n")
     assert len(StudyFile.read(file).cells) == 1
@@ -146,7 +146,9 @@ def test_a_live_player_on_a_wide_range_is_no_wider_than_it_must_be():
                 decision = live.ask()
                 live.tell(decision.id, scale * float((i * 7) % 10 < (2, 8)[decision.arm]))
         assert player.active == unit.active == (1,)
-        for wide, narrow in zip(player.intervals().values(), unit.intervals().values(), strict=True):
+        for wide, narrow in zip(
+            player.intervals().values(), unit.intervals().values(), strict=True
+        ):
             assert wide == pytest.approx([10.0 * x for x in narrow])
 
 

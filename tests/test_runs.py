@@ -161,7 +161,12 @@ def test_compare_gives_every_learner_the_same_seed(tmp_path):
     last = frame[frame["learner"] == "UCB"].drop(columns="learner").reset_index(drop=True)
     assert last.equals(own) and len(frame) == 2 * len(own)
     several = [uli.UCB(0.1), uli.UCB(0.2), uli.LilUCB(0.1), uli.UCB(0.2, R=1.0)]
-    names = ["UCB (delta=0.1, R=0.5)", "UCB (delta=0.2, R=0.5)", "LilUCB", "UCB (delta=0.2, R=1.0)"]
+    names = [
+        "UCB (delta=0.1, R=None)",
+        "UCB (delta=0.2, R=None)",
+        "LilUCB",
+        "UCB (delta=0.2, R=1.0)",
+    ]
     assert list(uli.compare(several, PROBLEM, 10, 1).runs) == names
     with pytest.raises(ArgumentError, match="learners"):
         uli.compare([], PROBLEM, 10, 1)
@@ -180,7 +185,15 @@ def test_play_gives_bounds_in_reward_units():
     problem = uli.DeterministicBandit([20, 10], low=-10, high=30)
     assert runs.guarantee == learner.guarantee(problem)
     assert runs.worst_ratio == uli.simulate(learner, problem, 3000).worst_ratio
-    free = uli.play(learner, reward, 100, 2, low=-math.inf, high=math.inf, means=[20, 10])
+    free = uli.play(
+        uli.SuccessiveElimination(0.1, R=1.0),
+        reward,
+        100,
+        2,
+        low=-math.inf,
+        high=math.inf,
+        means=[20, 10],
+    )
     assert free.guarantee.parameters["largest_gap"] == 10.0
     with pytest.warns(uli.errors.GuaranteeWarning):
         narrow = uli.play(uli.SuccessiveElimination(R=0.1), lambda arm: 0.5, 100, 2)

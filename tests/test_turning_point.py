@@ -22,7 +22,8 @@ from uli_fast.errors import (
 from uli_fast.kernels._rewards import KnownBernoulli, play_one, total_after
 
 SE, PE, UCB, LIL = (
-    kind(0.1) for kind in (uli.SuccessiveElimination, uli.PhasedElimination, uli.UCB, uli.LilUCB)
+    kind(0.1, R=0.5)
+    for kind in (uli.SuccessiveElimination, uli.PhasedElimination, uli.UCB, uli.LilUCB)
 )
 NAIVE = {
     "SuccessiveElimination": successive_elimination,
@@ -54,11 +55,14 @@ def brute_force(learner, rival, table, T):
     return turned(own, other, table.gaps, runs[0].eliminated_at[0])
 
 
-def naively(learner, prefix, T):
-    """Return counts at every round and eliminations, from prefix sums and the slow twin."""
+def naively(learner, prefix, T, scale=1.0):
+    """Return counts at every round and eliminations, from prefix sums and the slow twin.
+
+    R of the learner is in reward units, of which the twin's unit has so many.
+    """
     K = len(prefix)
     play = NAIVE[type(learner).__name__].play
-    done = play(lambda a, n: prefix[a][n], K, T, learner.delta, learner.R)
+    done = play(lambda a, n: prefix[a][n], K, T, learner.delta, learner.R / scale)
     return counts_at(done["arms"], K, range(1, T + 1)), done["eliminated"]
 
 
@@ -118,11 +122,12 @@ def test_equals_naive_learners_on_the_table_that_was_drawn(problem, monkeypatch)
     monkeypatch.setattr(_duel, "FIRST_COLUMNS", T)
     for r in range(12):
         small_steps(monkeypatch, *((5, 9) if r % 2 else (1 << 14, 1 << 16)))
-        learner = (uli.SuccessiveElimination if r % 3 else uli.PhasedElimination)(0.1, R=0.06)
-        rival = (uli.UCB if r % 4 else uli.LilUCB)(0.1, R=0.1)
+        kinds, scale = (uli.PhasedElimination, uli.SuccessiveElimination), problem.scale
+        learner = kinds[r % 3 > 0](0.1, R=0.06 * scale)
+        rival = (uli.UCB if r % 4 else uli.LilUCB)(0.1, R=0.1 * scale)
         one = pair(learner, rival, problem, T, seed=3, r=r)
-        own, eliminated = naively(learner, one.table, T)
-        other, _ = naively(rival, one.table, T)
+        own, eliminated = naively(learner, one.table, T, scale)
+        other, _ = naively(rival, one.table, T, scale)
         expected = turned(own, other, problem.gaps, eliminated)
         assert one.tau() == expected
         assert one.coupled
@@ -242,8 +247,8 @@ def test_the_closed_form_equals_simulation_with_other_widths_and_ranges(monkeypa
     for i in range(40):
         one, two = rng.permutation([0.9, round(0.9 - rng.uniform(0.2, 0.8), 2)])
         problem = uli.DeterministicBandit([10 * one, 10 * two], high=10.0)
-        learner = (SE, PE)[i % 2].__class__(round(rng.uniform(0.05, 0.9), 2), R=0.2)
-        rival = (UCB, LIL)[i // 2 % 2].__class__(0.3, R=round(rng.uniform(0.15, 0.4), 2))
+        learner = (SE, PE)[i % 2].__class__(round(rng.uniform(0.05, 0.9), 2), R=2.0)
+        rival = (UCB, LIL)[i // 2 % 2].__class__(0.3, R=round(rng.uniform(1.5, 4.0), 1))
         known = closed(learner, rival, problem)
         found = uli.turning_point(learner, rival, problem, 10**7).rounds
         kinds.append(known)
@@ -370,7 +375,7 @@ def test_tables_that_are_too_large_do_not_change_the_law(monkeypatch):
 
 def test_distances_from_the_law_are_those_of_all_runs():
     problem = uli.GaussianBandit([0.5, 0.3], 0.5)
-    for rival in (UCB, uli.LilUCB(0.1)):
+    for rival in (UCB, LIL):
         found = uli.turning_point(SE, rival, problem, 10**5, 3, seed=1)
         played = [uli.simulate(x, problem, 10**5, 3, seed=1).tv_bound for x in (SE, rival)]
         assert found.censored.any() or rival is UCB

@@ -260,7 +260,8 @@ def test_results_that_are_there_name_the_way_on(invoke):
 
 
 def test_missing_guarantees_are_said_once_for_each_cell(tmp_path):
-    text = STUDY.replace('"BernoulliBandit"', '"GaussianBandit"') + '[learners.UCB]\ntype = "UCB"\n'
+    text = STUDY.replace('"BernoulliBandit"', '"GaussianBandit"') + "R = 0.5\n"
+    text += '[learners.UCB]\ntype = "UCB"\nR = 0.5\n'
     with pytest.warns(GuaranteeWarning) as told:
         experiments.run(study(text), tmp_path / "r", keep_every=1e-6, jobs=2)
     assert [str(w.message).partition(": no guarantee: ")[0] for w in told] == [
@@ -279,8 +280,8 @@ def test_missing_guarantees_are_said_once_for_each_cell(tmp_path):
 
 
 def test_names_reach_the_terminal_as_plain_text(tmp_path):
-    learners = '[learners."\\u001b[31mred"]\ntype = "SuccessiveElimination"\n'
-    learners += '[learners."\\u001b[2Jrival\\u202e"]\ntype = "UCB"\n'
+    learners = '[learners."\\u001b[31mred"]\ntype = "SuccessiveElimination"\nR = 0.5\n'
+    learners += '[learners."\\u001b[2Jrival\\u202e"]\ntype = "UCB"\nR = 0.5\n'
     text = STUDY.partition("[learners")[0].replace("Bernoulli", "Gaussian") + learners
     text = text.replace("problems.two", 'problems."\\u009b1m\\r\\ntwo"')
     with pytest.warns(GuaranteeWarning) as told:

@@ -39,10 +39,12 @@ sigma = 0.5
 
 [learners.SE]
 type = "SuccessiveElimination"
+R = 0.5
 sweep = { delta = [0.1, 0.05] }
 
 [learners.UCB]
 type = "UCB"
+R = 0.5
 
 [learners.Exp3P]
 type = "Exp3P"
@@ -72,6 +74,7 @@ on = ["river"]
 
 [learners.Spanner]
 type = "SpannerElimination"
+R = 1.0
 on = ["ball"]
 """
 
@@ -93,7 +96,7 @@ def test_results_are_those_of_simulate(whole):
     )
     assert runs.digest() == alone.digest()
     noisy = whole.comparisons["noisy"]["UCB"]
-    alone = uli.simulate(uli.UCB(), uli.GaussianBandit([0.5, 0.3], 0.5), 20_000, 12, seed=5)
+    alone = uli.simulate(uli.UCB(R=0.5), uli.GaussianBandit([0.5, 0.3], 0.5), 20_000, 12, seed=5)
     assert noisy.digest() == alone.digest() and noisy.tv_bound > 0.0
 
 

@@ -180,7 +180,7 @@ def test_cells_that_differ_in_their_names_alone_are_kept_apart(pairs, tmp_path):
 
 
 def test_cells_without_a_guarantee_are_known():
-    text = GOOD.replace('"BernoulliBandit"', '"GaussianBandit"')
+    text = GOOD.replace('"BernoulliBandit"', '"GaussianBandit"').replace('"UCB"', '"UCB"\nR = 1.0')
     reasons = {(c.learner, c.problem): c.no_guarantee for c in StudyFile.parse(text).cells}
     assert "1-subgaussian" in reasons["SE (delta=0.05, R=0.5)", "two (means 1)"]
     assert reasons["SE (delta=0.05, R=1.0)", "two (means 1)"] is None

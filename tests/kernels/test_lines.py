@@ -174,10 +174,12 @@ def test_single_rewards_end_at_the_first_round_outside():
         assert wins == rewards[:k].sum()
 
 
-@pytest.mark.parametrize("learner", [uli.UCB(0.1), uli.LilUCB(0.1), uli.LilUCB(0.9, R=0.1)])
+@pytest.mark.parametrize(
+    "learner", [uli.UCB(0.1, R=0.5), uli.LilUCB(0.1, R=0.5), uli.LilUCB(0.9, R=0.1)]
+)
 def test_above_its_line_an_arm_leads(learner):
     """With the smallest sums above the line, round by round, and the indices as written."""
-    rule, rng, checked = learner.rule(), np.random.default_rng(1), 0
+    rule, rng, checked = learner.rule(learner.R), np.random.default_rng(1), 0
     line = numba.njit(lambda indices, A, rival, k: line_of(indices, A, rival, k))
 
     def radius(t, n):

@@ -8,10 +8,10 @@ from tests.coupling import assert_same_runs
 from uli_fast import _progress
 
 LEARNERS = [
-    uli.SuccessiveElimination(0.1),
-    uli.PhasedElimination(0.1),
-    uli.UCB(0.1),
-    uli.LilUCB(0.1),
+    uli.SuccessiveElimination(0.1, R=0.5),
+    uli.PhasedElimination(0.1, R=0.5),
+    uli.UCB(0.1, R=0.5),
+    uli.LilUCB(0.1, R=0.5),
 ]
 PROBLEMS = [
     uli.BernoulliBandit([0.6, 0.5, 0.45]),

@@ -63,7 +63,9 @@ def test_a_study_goes_on_as_it_would_have(kept, tmp_path, name):
     then = json.loads((kept / "players.json").read_text())[name]["said"]
     with uli.Study.open(path) as study:
         assert list(study.active) == then["active"]
-        found = [[x if math.isfinite(x) else repr(x) for x in y] for y in study.intervals().values()]
+        found = [
+            [x if math.isfinite(x) else repr(x) for x in y] for y in study.intervals().values()
+        ]
         assert found == then["intervals"]
         assert study.learner.R == R_NOW[name]
         assert study.ask().arm == then["next"][0]

@@ -144,12 +144,12 @@ def test_uniform_rewards_are_drawn_one_by_one_in_any_grouping():
 
 
 LEARNERS = [
-    uli.SuccessiveElimination(0.1),
-    uli.PhasedElimination(0.1),
-    uli.UCB(0.1),
-    uli.LilUCB(0.1),
+    uli.SuccessiveElimination(0.1, R=0.5),
+    uli.PhasedElimination(0.1, R=0.5),
+    uli.UCB(0.1, R=0.5),
+    uli.LilUCB(0.1, R=0.5),
     uli.EliminationFramework(
-        lambda n, total, active, t: active, lambda delta, t: 1.0, beta=1.0, delta=0.1
+        lambda n, total, active, t: active, lambda delta, t: 1.0, beta=1.0, delta=0.1, R=0.5
     ),
 ]
 
@@ -186,7 +186,8 @@ def test_uniform_noise_has_no_block_law():
 
 def test_bounds_come_back_in_reward_units():
     problem = LAWS["uniform"]
-    bound, unit = LEARNERS[0].guarantee(problem), LEARNERS[0].guarantee(4)
+    learner = uli.SuccessiveElimination(0.1)
+    bound, unit = learner.guarantee(problem), learner.guarantee(4)
     assert bound.bound(1000) == pytest.approx(problem.scale * unit.bound(1000))
 
 

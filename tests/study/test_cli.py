@@ -144,7 +144,7 @@ def page_of(path, tmp_path):
 def test_what_is_said_without_a_range_names_what_it_believes(path, tmp_path):
     pytest.importorskip("jinja2")
     start = {"arms": 2, "low": -math.inf, "high": math.inf}
-    with uli.Study.open(path, uli.SuccessiveElimination(0.1), **start) as study:
+    with uli.Study.open(path, uli.SuccessiveElimination(0.1, R=0.5), **start) as study:
         for x in (0.5, 7.0, -3.0):
             study.tell(study.ask().id, x)
         assert study.certificate().assumes == "outcomes are R-subgaussian with R = 0.5"

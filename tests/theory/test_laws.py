@@ -15,14 +15,18 @@ CASES = {
     ),
     "PE bernoulli": (uli.PhasedElimination(0.9), uli.BernoulliBandit([0.6, 0.5, 0.42]), 20_000),
     "PE gaussian": (
-        uli.PhasedElimination(0.9),
+        uli.PhasedElimination(0.9, R=0.5),
         uli.GaussianBandit([0.6, 0.5, 0.4], sigma=0.5),
         20_000,
     ),
     "UCB bernoulli": (uli.UCB(0.1), uli.BernoulliBandit([0.7, 0.5, 0.4]), 8000),
-    "UCB gaussian": (uli.UCB(0.1), uli.GaussianBandit([0.2, 0.0, -0.3], sigma=0.5), 8000),
+    "UCB gaussian": (uli.UCB(0.1, R=0.5), uli.GaussianBandit([0.2, 0.0, -0.3], sigma=0.5), 8000),
     "LilUCB bernoulli": (uli.LilUCB(0.1), uli.BernoulliBandit([0.7, 0.5, 0.4]), 8000),
-    "LilUCB gaussian": (uli.LilUCB(0.1), uli.GaussianBandit([0.2, 0.0, -0.3], sigma=0.5), 8000),
+    "LilUCB gaussian": (
+        uli.LilUCB(0.1, R=0.5),
+        uli.GaussianBandit([0.2, 0.0, -0.3], sigma=0.5),
+        8000,
+    ),
 }
 
 
@@ -98,8 +102,8 @@ def test_long_leads_end_when_a_rival_has_grown():
 
 def test_gaussian_blocks_are_certified_over_long_horizons():
     problem = uli.GaussianBandit([0.5, 0.45], sigma=0.5)
-    for learner in (uli.SuccessiveElimination(0.1), uli.UCB(0.1), uli.LilUCB(0.1)):
-        runs = uli.simulate(learner, problem, 10**10, seed=3)
+    for kind in (uli.SuccessiveElimination, uli.UCB, uli.LilUCB):
+        runs = uli.simulate(kind(0.1, R=0.5), problem, 10**10, seed=3)
         assert 0.0 < runs.tv_bound < 1e-9
         assert runs.final_plays.sum() == 10**10
 
