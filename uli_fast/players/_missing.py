@@ -13,8 +13,8 @@ from typing import Any
 from uli_fast import _check
 from uli_fast.errors import ConflictingRewardError, NoGuaranteeError, StateError
 
-# What came before knew no missing outcomes, and was otherwise the same.
-SCHEMA, BEFORE = 2, 1
+# Before 2 there were no missing outcomes, before 3 nothing was kept of earlier intervals.
+SCHEMA, BEFORE, FIRST = 3, 2, 1
 
 
 class Missing(dict[int, str]):
@@ -61,8 +61,8 @@ def left_out(count: int) -> NoGuaranteeError:
 
 def check_schema(saved: Mapping[str, Any], **added: Any) -> dict[str, Any]:
     """Refuse a state of an unknown schema; bring one from before up to date."""
-    if saved["schema"] == SCHEMA:
-        return dict(saved)
-    if saved["schema"] != BEFORE:
-        raise StateError("state", f"has schema {saved['schema']!r}, not {SCHEMA}")
-    return {**saved, "missing": [], **added, "schema": SCHEMA}
+    schema = saved["schema"]
+    if schema not in (SCHEMA, BEFORE, FIRST) or isinstance(schema, bool):
+        raise StateError("state", f"has schema {schema!r}, not {SCHEMA}")
+    older = {"missing": [], **added} if schema == FIRST else {}
+    return {**saved, **older, "schema": SCHEMA}
