@@ -16,9 +16,7 @@ CLAIMED_RULE = (
     "the rule keeps a best arm and, before every round t, no arm with a gap above "
     "beta f(delta, t): a claim that is not checked"
 )
-CLAIMED_BASE = (
-    "the base keeps the Condition with its g (docs/bases.md): a claim that is not checked"
-)
+CLAIMED_BASE = "the base keeps the Condition with its g: a claim that is not checked"
 ORACLE = "the oracle of the arm set returns no bound below the value of an arm"
 LARGEST = "no arm of the set is longer than its largest_norm() says"
 FIRST_STATES = "whatever came before, the first state of an episode follows one law"
