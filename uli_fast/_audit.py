@@ -59,7 +59,7 @@ class Audit:
     recommended: str
     bounded: bool  # whether outcomes have a declared range
     widens: bool  # whether missing outcomes are taken at their worst, else they are left out
-    assumes: str  # what the certificate believes beyond independent draws; "" if there is none
+    assumes: tuple[str, ...]  # everything that the certificate believes; () if there is none
 
     @property
     def statuses(self) -> Counter[str]:
@@ -152,21 +152,23 @@ def _certificate(player: Any) -> str:
         return f"nothing is certified: {problem}"
     what = "arm in play" if hasattr(player, "labels") else "decision"
     claim = "" if c.proved else " (the learner's own claim, not a theorem)"
-    belief = f", if {c.assumes}" if c.assumes else ""
+    belief = ", if all that is assumed holds" if c.assumes else ""
     plays = "1 play" if c.round == 2 else f"{c.round - 1} plays"
     lost = int(getattr(player, "_lost", np.zeros(1)).sum())
     missing = f", missing outcomes ({lost}) taken at their worst" if lost else ""
     return (
         f"with probability {confidence(c.delta)}, over all rounds at once, no {what} is worse "
-        f"than the best by more than {c.bound:.6g}{claim}{belief}; learned from {plays}{missing}"
+        f"than the best by more than {c.bound:.6g} (reward units){claim}{belief}; "
+        f"learned from {plays}{missing}"
     )
 
 
-def _assumes(player: Any) -> str:
+def _assumes(player: Any) -> tuple[str, ...]:
     try:
-        return str(player.certificate().assumes)
+        found: tuple[str, ...] = player.certificate().assumes
     except UliError:
-        return ""
+        return ()
+    return found
 
 
 def _recommended(player: Any) -> str:

@@ -650,6 +650,32 @@ def decision_points(name: str, value: Any, free: B1) -> B1:
     return result
 
 
+def denied_choice(points: B1, rewards: F64, support: B1) -> tuple[int, int] | None:
+    """Return a stage and state that is reached though its rewards differ and nothing is decided.
+
+    Transitions are not known, so only what is certain counts: a state in which episodes may
+    begin, and a stage whose states are all of this kind.
+    """
+    denied = ~points & (rewards != rewards[:, :, :1]).any(axis=2)
+    denied[0] &= support
+    denied[1:] &= denied[1:].all(axis=1, keepdims=True)
+    found = np.argwhere(denied)
+    return (int(found[0, 0]), int(found[0, 1])) if found.size else None
+
+
+def kept_choices(name: str, points: B1, rewards: F64, support: B1) -> None:
+    """Refuse a mask of decision points that the known rewards contradict."""
+    found = denied_choice(points, rewards, support)
+    if found is not None:
+        h, s = found
+        each = "" if h == 0 else " and at every other state of this stage"
+        raise ArgumentError(
+            name,
+            f"must be True at stage {h}, state {s}: its actions have different rewards{each}, "
+            "so there is something to decide",
+        )
+
+
 def policy(name: str, value: Any, shape: tuple[int, int], n_actions: int) -> I8:
     """Return the actions of a policy, (H, S); an (S,) one is repeated at every stage."""
     result = _floats(name, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from types import FunctionType
 from typing import Any
@@ -35,6 +35,7 @@ class Setup:
 
     learner: Any
     arguments: dict[str, Any]
+    old: bool = False  # from a file: what is refused now may have been accepted then
 
     @classmethod
     def of(cls, learner: Any, arguments: Mapping[str, Any]) -> Setup:
@@ -60,8 +61,10 @@ class Setup:
 
     def start(self) -> Any:
         """Begin live decisions."""
+        again = self.old and isinstance(self.learner, PolicyElimination)
+        start = self.learner.revive if again else self.learner.start
         try:
-            return self.learner.start(**self.arguments)
+            return start(**self.arguments)
         except NotImplementedError:
             name = type(self.learner).__name__
             raise ArgumentError("learner", f"{name} has no live player") from None
@@ -102,7 +105,7 @@ class Setup:
             about[name] = infinite if about[name] is None else about[name]
         if "arms" in about:
             about["arms"] = _read(about["arms"], arms)
-        return cls.of(learner, about)
+        return replace(cls.of(learner, about), old=True)
 
 
 def check_same(record: Mapping[str, Any], given: Mapping[str, Any], setup: Setup) -> None:
@@ -110,7 +113,7 @@ def check_same(record: Mapping[str, Any], given: Mapping[str, Any], setup: Setup
     said = {name: value for name, value in given.items() if value is not None}
     if not said:
         return
-    claimed = Setup.of(setup.learner, setup.arguments | said)
+    claimed = replace(Setup.of(setup.learner, setup.arguments | said), old=setup.old)
     now = claimed.record(claimed.start())
     for name in said:
         old, new = record.get(name), now.get(name)

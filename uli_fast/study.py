@@ -32,7 +32,7 @@ from uli_fast.errors import (
     StudyError,
     StudyWriteError,
 )
-from uli_fast.players._base import Certificate
+from uli_fast.players._certificate import Certificate
 from uli_fast.players.policy_elimination import PolicyPlayer
 from uli_fast.runs import versions
 

@@ -33,8 +33,8 @@ PLAYERS = {
     "pe_wide_r": (uli.PhasedElimination(0.1, R=0.2), 2, WIDE),
     "ucb_wide_r": (uli.UCB(0.1, R=0.1), 3, WIDE),
     "lil_ucb_wide": (uli.LilUCB(0.1), 3, WIDE),
-    "linear_free": (uli.LinearElimination(0.1), VECTORS, {}),
-    "linear_wide": (uli.LinearElimination(0.1), VECTORS, {"low": -1.0, "high": 2.0}),
+    "linear_free": (uli.LinearElimination(0.1, R=1.0), VECTORS, {}),
+    "linear_wide": (uli.LinearElimination(0.1, R=1.0), VECTORS, {"low": -1.0, "high": 2.0}),
     "exp3p": (uli.Exp3P(0.1), 2, {"horizon": 5000, "seed": 1}),
     "meta": (uli.MetaElimination(uli.Exp3P(), 0.1), 2, {"seed": 1}),
 }

@@ -30,7 +30,7 @@ def show(file: Path) -> None:
     click.echo(_heading(found))
     _echo_arms(found)
     click.echo(f"recommended: {_safe(found.recommended)}")
-    click.echo(f"certificate: {_safe(found.certificate)}")
+    _echo_certificate(found)
     _echo_pending(found)
 
 
@@ -57,7 +57,7 @@ def audit(file: Path, html: Path | None) -> None:
         click.echo(f"{drop.time}  event {drop.sequence}: dropped {names}; {drop.left} left")
     for reason, times in found.reasons.most_common(10):
         click.echo(f"missing {times} times: {_safe(reason)}")
-    click.echo(f"certificate: {_safe(found.certificate)}")
+    _echo_certificate(found)
     _echo_pending(found)
     if html is not None:
         from uli_fast.report.live import write_audit
@@ -90,6 +90,12 @@ def _echo_arms(found: Audit) -> None:
             + "".join(f"{x:>10}" for x in numbers)
             + f"  [{line.low:.4g}, {line.high:.4g}]"
         )
+
+
+def _echo_certificate(found: Audit) -> None:
+    click.echo(f"certificate: {_safe(found.certificate)}")
+    for sentence in found.assumes:
+        click.echo(f"assumed: {_safe(sentence)}")
 
 
 def _echo_pending(found: Audit) -> None:

@@ -9,7 +9,7 @@ from uli_fast.compat._rlberry_agent import LearningAgent
 
 if TYPE_CHECKING:
     from uli_fast.compat._seat import Seat
-    from uli_fast.players._base import Certificate
+    from uli_fast.players._certificate import Certificate
 
 
 class BanditAgent(LearningAgent):

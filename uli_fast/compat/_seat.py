@@ -33,7 +33,9 @@ from uli_fast.kernels.phased_elimination import next_arm
 from uli_fast.kernels.successive_elimination import absorb, absorb_rows
 from uli_fast.learners._arms import ArmLearner
 from uli_fast.players import restore
-from uli_fast.players._base import Certificate, Player
+from uli_fast.players._assumptions import ROWS
+from uli_fast.players._base import Player
+from uli_fast.players._certificate import Certificate
 from uli_fast.players.optimistic import OptimisticPlayer
 from uli_fast.players.phased_elimination import PhasedPlayer
 from uli_fast.players.successive_elimination import SuccessivePlayer
@@ -146,15 +148,8 @@ class EliminatingSeat(Seat):
         """Return what is certain of every active arm; without F if others chose."""
         if self.follows:
             return self._certified()
-        player = self.player
-        guarantee = player.learner.guarantee(player.arms_info())
-        range_ = player._scale if math.isfinite(player.low) else math.inf
-        bound = min(player._unit_gap_bound() * player._scale, range_)
-        if len(player.active) == 1:
-            bound = 0.0
-        t = int(player._state.clock[0]) + 1
-        about = (guarantee.delta, player.active, guarantee.proved, player._assumes())
-        return Certificate(t, bound, math.inf, *about)
+        found: Certificate = self.player._certified(in_turn=False)
+        return found._replace(assumes=(*found.assumes, ROWS))
 
 
 class TurnSeat(EliminatingSeat):
@@ -171,13 +166,15 @@ class TurnSeat(EliminatingSeat):
         state, learner = player._state, player.learner
         if state.active[a]:
             total = float(state.total[a]) + unit
-            absorb(state, player._bounds, a, total, 0, learner.delta, player._unit_noise)
+            about = learner.delta, player._unit_noise
+            absorb(state, player._bounds, player._known, a, total, 0, *about)
 
     def learn_rows(self, arms: I64, rewards: F64) -> None:
         """Take in rewards, all within the range, of any arms in their order."""
         player = self.player
-        about = player.learner.delta, player._unit_noise
-        asked = absorb_rows(player._state, player._bounds, arms, self._units(rewards), *about)
+        known, about = player._known, (player.learner.delta, player._unit_noise)
+        units = self._units(rewards)
+        asked = absorb_rows(player._state, player._bounds, known, arms, units, *about)
         self.follows = self.follows and bool(asked)
         self._next = None
 

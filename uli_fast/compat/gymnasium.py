@@ -31,7 +31,7 @@ from uli_fast.learners.policy_elimination import PolicyElimination, refuse_many
 
 if TYPE_CHECKING:
     from uli_fast.compat._bandit_env import BanditEnv
-    from uli_fast.players._base import Certificate
+    from uli_fast.players._certificate import Certificate
     from uli_fast.problems.tabular_mdp import TabularMDP
     from uli_fast.runs import Runs
 

@@ -27,7 +27,7 @@ from uli_fast.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from uli_fast.compat._seat import Seat
-    from uli_fast.players._base import Certificate
+    from uli_fast.players._certificate import Certificate
 
 __all__ = ["MAB", "LearningPolicy"]
 

@@ -17,7 +17,7 @@ from uli_fast.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from uli_fast.compat.gymnasium import PolicyAgent
-    from uli_fast.players._base import Certificate
+    from uli_fast.players._certificate import Certificate
 
 __all__ = [
     "Exp3PAgent",

@@ -22,7 +22,7 @@ from uli_fast.learners._arms import ArmLearner
 
 if TYPE_CHECKING:
     from uli_fast.compat._seat import Seat
-    from uli_fast.players._base import Certificate
+    from uli_fast.players._certificate import Certificate
 
 __all__ = [
     "UCB",

@@ -96,22 +96,32 @@ def take(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, R:
 
 @kernel
 def absorb(
-    state: ArmState, bounds: Bounds, a: int, total: float, missing: int, delta: float, R: float
+    state: ArmState,
+    bounds: Bounds,
+    known: F64,
+    a: int,
+    total: float,
+    missing: int,
+    delta: float,
+    R: float,
 ) -> None:
     """Take in one play of arm a and make the elimination step (the live step).
 
     The rewards of ``missing`` of its plays are not known. They are in [0, 1], so the sum of all
-    is in [total, total + missing]: the event of the proof keeps the best arm as before.
+    is in [total, total + missing]: the event of the proof keeps the best arm as before. Its
+    intervals hold at all rounds at once: ``known`` (2, K) is what they have in common.
     """
     take(state, bounds, a, total, delta, R)
     bounds.upper[a] += missing / state.n[a]
+    known[0, a] = max(known[0, a], bounds.lower[a])
+    known[1, a] = min(known[1, a], bounds.upper[a])
     if state.clock[ROUND] > state.n.shape[0]:  # the first sweep only initialises
         eliminate(state.active, bounds, state.eliminated, state.clock[ROUND])
 
 
 @kernel
 def absorb_rows(
-    state: ArmState, bounds: Bounds, arms: I64, rewards: F64, delta: float, R: float
+    state: ArmState, bounds: Bounds, known: F64, arms: I64, rewards: F64, delta: float, R: float
 ) -> bool:
     """Take in rewards of any arms in their order; say whether each arm was the one to play."""
     asked = True
@@ -119,7 +129,7 @@ def absorb_rows(
         a = arms[i]
         asked = asked and a == least_played(state.n, state.active)
         if state.active[a]:
-            absorb(state, bounds, a, state.total[a] + rewards[i], 0, delta, R)
+            absorb(state, bounds, known, a, state.total[a] + rewards[i], 0, delta, R)
     return asked
 
 

@@ -42,6 +42,9 @@ class _Mode(NamedTuple):
 
 
 MODES = {"paper": _Mode(576.0, 7.0, 4608.0), "sharp": _Mode(236.0, 3.84, 945.0)}
+# On the event the estimates of an arm and a best one differ by at least T gap / 2 less this
+# times sqrt(g T): 1 + 2 sqrt(2), rounded up (Lemma UB_complexity, docs/errata.md).
+DEVIATION = 3.83
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,14 @@ class MetaElimination(AdversarialLearner):
         while sum(lengths) < horizon:
             lengths.append(phase(len(lengths) + 1).rounds)
         return lengths
+
+    def survivors_gap(self, phase: Phase, estimates: F64) -> float:
+        """Bound the gaps of what a phase leaves by its estimates, in units of its losses."""
+        kept = estimates[estimates - estimates.min() <= phase.threshold]
+        if kept.size == 1:
+            return 0.0
+        deviation = DEVIATION * phase.threshold / MODES[self.mode].threshold
+        return 2.0 * (float(kept.max() - kept.min()) + deviation) / phase.rounds
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return F_ULI for a problem, a number of arms, (K, d) or an array of arms.

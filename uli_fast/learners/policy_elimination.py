@@ -131,11 +131,31 @@ class PolicyElimination(PolicyLearner):
             Range of the rewards.
         decision_points
             Mask (H, S): where an action is to be decided, as in TabularMDP; elsewhere it is 0.
-            That this costs nothing is your knowledge and cannot be checked here.
+            That this costs nothing (no episode passes there, or all actions do the same) is your
+            knowledge, and certificates say so. A mask that the rewards contradict is refused;
+            one that an episode contradicts certifies nothing from then on.
+        """
+        _check.unused(seed, horizon)
+        player = self.revive(rewards, initial_support, low, high, decision_points)
+        about = (player._points, player._rewards, player._support)
+        _check.kept_choices("decision_points", *about)
+        return player
+
+    def revive(
+        self,
+        rewards: Any,
+        initial_support: Any = None,
+        low: float = 0.0,
+        high: float = 1.0,
+        decision_points: Any = None,
+        **unused: Any,
+    ) -> PolicyPlayer:
+        """Start a player again as a file or a state describes it, whatever its mask denies.
+
+        Where rewards contradict the mask, it certifies nothing.
         """
         from uli_fast.players.policy_elimination import PolicyPlayer
 
-        _check.unused(seed, horizon)
         if self.method == "search":
             raise ArgumentError("method", "'search' is not available live; 'auto' is")
         low, high = _check.interval(low, high)

@@ -148,6 +148,8 @@ class SpannerPhases:
         self.theta: F64 = np.zeros(region.dimension)  # theta_hat, for arms divided by ``size``
         self.spanner: Spanner | None = None
         self.best: F64 = np.zeros(region.dimension)  # the arm that theta_hat likes best
+        self.top = math.inf  # no active arm is above it by theta_hat; infinite in phase 1
+        self.gap = math.inf  # no arm of this phase has a larger one, in units of the proofs
         self.phase = 0
 
     def open(self) -> tuple[F64, int, Work]:
@@ -163,6 +165,7 @@ class SpannerPhases:
         arms = self.spanner.arms if self.spanner.real.any() else self.best[None]
         if np.linalg.norm(arms, axis=1).max() > self.size * (1.0 + 1e-6):
             raise OracleError(f"{self.region!r} gave an arm longer than its largest_norm()")
+        self.gap = self._largest_gap(oracle, arms)
         calls += self.spanner.oracle_calls
         work = Work(calls, self.spanner.swaps, time.perf_counter() - begun)
         return arms, math.ceil(size / d), work
@@ -170,6 +173,21 @@ class SpannerPhases:
     def close(self, arms: F64, n: int, means: F64) -> None:
         """Estimate theta from this phase's mean rewards, less the intercept."""
         self.theta = ridge(arms / self.size, n, means / self.scale)
+
+    def _largest_gap(self, oracle: Any, arms: F64) -> float:
+        """Bound the gaps of this phase's arms: on the event a best arm is among the active ones.
+
+        G(m) = 4 2^-m bounds them all. By theta_hat, whose errors on active arms are at most
+        2^-m, those that are played may lie closer to the best; and one alone is the best. Later
+        phases may have arms that this one has not: nothing of this is kept for them.
+        """
+        general = 4.0 * 2.0**-self.phase
+        if math.isinf(self.top):
+            return general
+        if getattr(oracle, "alone", False):
+            return 0.0
+        behind = self.top - float((arms @ self.theta).min()) / self.size
+        return min(general, max(behind, 0.0) + 2.0 * 2.0**-self.phase)
 
     def active(self, m: int) -> tuple[Oracle, F64, int]:
         """Return the active set S_m, its empirically best arm, and the calls that took."""
@@ -181,9 +199,11 @@ class SpannerPhases:
         direction = self.theta / self.size
         length = float(np.linalg.norm(direction))
         within = Boxed(self.region, box, None)
+        self.top = 0.0
         if length == 0.0:
             return within, within.maximize(np.eye(self.region.dimension)[0])[0], 1
-        best, _ = within.maximize(direction / length)
+        best, most = within.maximize(direction / length)
+        self.top = most * length
         # Arms within 2^(1-m) of the best: -<theta_hat, a> <= 2^(1-m) - <theta_hat, a*>.
         room = 2.0 ** (1 - m) - float(direction @ best)
         cut = (-direction[None], np.array([room]))
@@ -259,6 +279,12 @@ class Boxed:
         if with_box:
             V, b = np.vstack([V, self.box[0]]), np.concatenate([b, self.box[1]])
         return self.region.restrict(le=(V, b) if len(V) else None)
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is known that a single arm is left."""
+        indices = getattr(self.oracle, "indices", None)
+        return indices is not None and len(indices) == 1
 
     @property
     def furthest(self) -> Any:

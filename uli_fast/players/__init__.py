@@ -9,7 +9,8 @@ from typing import Any, cast
 from uli_fast.errors import StateError
 from uli_fast.learners._sets import SetLearner
 from uli_fast.learners.policy_elimination import PolicyElimination
-from uli_fast.players._base import Certificate, Decision, Player
+from uli_fast.players._base import Decision, Player
+from uli_fast.players._certificate import Certificate
 from uli_fast.players._described import in_reward_units, same_learner
 from uli_fast.players._missing import UNIT_SCHEMAS
 from uli_fast.players.policy_elimination import PolicyDecision
@@ -61,7 +62,7 @@ def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> 
             raise StateError("learner", f"is not the one of the state, {spec}")
         if isinstance(learner, PolicyElimination):
             about = (state["initial_support"], low, high, state["decision_points"])
-            episodes = learner.start(state["rewards"], *about)
+            episodes = learner.revive(state["rewards"], *about)
             episodes._load(state)
             return episodes
         if isinstance(learner, SetLearner):

@@ -25,11 +25,14 @@ from uli_fast._check import Labels
 from uli_fast._typing import F64, I64
 from uli_fast.errors import (
     ConflictingRewardError,
+    NoGuaranteeError,
     StateError,
     UliError,
 )
-from uli_fast.guarantees import ArmsInfo
+from uli_fast.guarantees import ArmsInfo, Guarantee
 from uli_fast.learners._arms import ArmLearner, empty_state
+from uli_fast.players import _assumptions
+from uli_fast.players._certificate import Certificate, gap_bound
 from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
 
 
@@ -39,25 +42,6 @@ class Decision(NamedTuple):
     id: int
     arm: int | str
     probability: float
-
-
-class Certificate(NamedTuple):
-    """With probability 1 - delta, over all rounds at once, no active arm is worse than this.
-
-    It rests on settled rewards only, whatever has been asked for since.
-    """
-
-    round: int  # the first round that the settled rewards decide on
-    bound: float  # every active arm's gap is at most this, in reward units
-    # F(delta, round) alone; infinite where the range is unbounded and where outcomes are
-    # missing: F counts on arms being dropped in time, which these delay.
-    envelope: float
-    delta: float
-    # The arms in play; for policies, how many they are; () for the points of an arm set.
-    active: tuple[int | str, ...] | int
-    proved: bool  # False: the bound is a user's claim
-    # What is believed beyond independent draws within the declared range; "" if nothing is.
-    assumes: str = ""
 
 
 class Player:
@@ -80,6 +64,12 @@ class Player:
         self._lost: I64 = np.zeros(K, np.int64)  # missing outcomes among the plays n
         self._omitted: I64 = np.zeros(K, np.int64)  # those that are left out of n
         self._settled = 0  # decisions whose reward and all earlier ones are known
+        # The highest lower and the lowest upper bound so far of each mean, on the unit scale.
+        # The event of a proof is one for all rounds: on it, all intervals hold at once.
+        self._known: F64 = np.array([[-math.inf] * K, [math.inf] * K])
+        if math.isfinite(low):
+            self._known[:] = [[0.0], [1.0]]
+        self._complete: int | None = None  # the last round before an outcome was missing
 
     # What an algorithm supplies.
 
@@ -107,7 +97,11 @@ class Player:
 
     def _unit_gap_bound(self) -> float:
         """Bound the gap of every active arm from the settled data, on the event."""
-        return math.inf
+        return gap_bound(self._known[0], self._known[1], self._state.active)
+
+    def _promise(self) -> Guarantee | None:
+        """Return the F of the learner, None where what is known of the arms does not need it."""
+        return self.learner.guarantee(self.arms_info())
 
     # What a user calls.
 
@@ -176,23 +170,54 @@ class Player:
         }
 
     def certificate(self) -> Certificate:
-        """Return what is certain of every active arm, from settled rewards alone."""
+        """Return what is certain of every active arm, from settled rewards alone.
+
+        The active arms are among those of any earlier round, so what was certain then still is:
+        the bound never rises.
+        """
+        return self._certified()
+
+    def _certified(self, in_turn: bool = True) -> Certificate:
+        """Say what is certain; F only if the arms were played in turn, as the learner asks."""
         if self._omitted.any():
             raise left_out(int(self._omitted.sum()))
-        guarantee = self.learner.guarantee(self.arms_info())
-        t = self._learned() + 1
-        envelope = math.inf if self._lost.any() else guarantee.bound(t)
-        largest = guarantee.scale * guarantee.parameters.get("largest_gap", math.inf)
-        if math.isfinite(self.low):
-            largest = min(largest, self._scale)
-        bound = min(envelope, self._unit_gap_bound() * self._scale, largest)
-        if len(self.active) == 1:
-            bound = 0.0 if guarantee.proved else bound
-        about = (guarantee.delta, self.active, guarantee.proved, self._assumes())
+        promise = self._promise()
+        self._refuse_contradiction()
+        t, proved = self._learned() + 1, promise is None or promise.proved
+        latest = t if self._complete is None else self._complete  # with an F that holds
+        bound = envelope = math.inf
+        if promise is not None and in_turn and latest:
+            bound = promise.bound(latest)
+            envelope = bound if self._complete is None else math.inf
+        bound = min(bound, self._unit_gap_bound() * self._scale, self._largest_gap(promise))
+        if len(self.active) == 1 and proved:
+            bound = 0.0
+        about = (self.learner.delta, self.active, proved, self._assumes(proved))
         return Certificate(t, bound, envelope, *about)
 
-    def _assumes(self) -> str:
-        return assumed(self.learner, math.isfinite(self.low), self.features.shape[1] > 0)
+    def _largest_gap(self, promise: Guarantee | None) -> float:
+        """Return what no gap can exceed, whatever the outcomes."""
+        largest = math.inf if promise is None else promise.largest_gap
+        return min(largest, self._scale) if math.isfinite(self.low) else largest
+
+    def _refuse_contradiction(self) -> None:
+        """Refuse to go on where no means could have given these outcomes on the event."""
+        for a in np.flatnonzero(self._known[0] > self._known[1])[:1]:
+            raise NoGuaranteeError(
+                f"the outcomes of {self.labels[a]!r} contradict each other: its mean would have "
+                "to lie in two intervals that do not meet. This run is one of the few that the "
+                "probability delta allows for, or something that is assumed is wrong"
+            )
+
+    def _narrow(self) -> None:
+        """Keep what the intervals of the moment say, which stays true on the event."""
+        lower, upper = self._unit_intervals()
+        np.maximum(self._known[0], lower, out=self._known[0])
+        np.minimum(self._known[1], upper, out=self._known[1])
+
+    def _assumes(self, proved: bool) -> tuple[str, ...]:
+        """Say what the certificate rests on."""
+        return _assumptions.of_arms(self, linear=self.features.shape[1] > 0)
 
     def _learned(self) -> int:
         """Return how many rounds the algorithm has learned from."""
@@ -225,6 +250,8 @@ class Player:
             "lost": self._lost.tolist(),
             "omitted": self._omitted.tolist(),
             "settled": self._settled,
+            "known": [[None if math.isinf(x) else x for x in row] for row in self._known.tolist()],
+            "complete": self._complete,
             "state": {key: value.tolist() for key, value in self._state._asdict().items()},
             "extra": self._extra(),
         }
@@ -273,6 +300,21 @@ class Player:
         if not consistent:
             raise StateError("state", "contradicts itself: decisions, counts and rewards differ")
         self._load_extra(saved["extra"])
+        self._load_known(saved)
+
+    def _load_known(self, saved: Mapping[str, Any]) -> None:
+        """Take over what was known; a state from before says what its intervals say."""
+        unknown = 0 if self._lost.any() else None
+        complete = saved.get("complete", unknown)
+        self._complete = complete if complete is None else _check.whole("complete", complete, 0)
+        if (self._complete is None) != (unknown is None) or (complete or 0) > self._learned() + 1:
+            raise StateError("state", "contradicts itself: when outcomes went missing")
+        if "known" in saved:
+            for mine, theirs in zip(self._known, saved["known"], strict=True):
+                mine[:] = [a if b is None else b for a, b in zip(mine, theirs, strict=True)]
+        if np.isnan(self._known).any():
+            raise StateError("state", "known must be two rows of numbers")
+        self._narrow()
 
     def _came(self) -> I64:
         """Return how many of the plays that count gave a reward."""
@@ -306,6 +348,8 @@ class Player:
             if reward is not None:
                 self._absorb(a, self._unit(reward))
             elif self.widens and math.isfinite(self.low):
+                if self._complete is None:
+                    self._complete = self._learned() + 1
                 self._lost[a] += 1
                 self._absorb_missing(a)
             else:
@@ -339,21 +383,6 @@ def standing(player: Any, what: str, asked: int) -> str:
     """Say in a line what a player is and how far it has come."""
     settled = asked - len(player.pending)
     return f"{type(player).__name__}({player.learner!r}, {what}, {asked} asked, {settled} settled)"
-
-
-def assumed(learner: Any, bounded: bool, linear: bool) -> str:
-    """Say what a certificate takes from the learner's parameters without being able to check it."""
-    parts = []
-    sigma = getattr(learner, "sigma", None)
-    if sigma is not None:
-        parts.append(f"the noise is symmetric and sigma-subgaussian with sigma = {sigma:g}")
-    elif not bounded and hasattr(learner, "R"):
-        parts.append(f"outcomes are R-subgaussian with R = {learner.R:g}")
-    if linear:
-        norm = getattr(learner, "theta_norm", None)
-        size = "" if norm is None else f" with a slope of norm at most {norm:g}"
-        parts.append(f"means are linear in the arms{size}")
-    return " and ".join(parts)
 
 
 def parameters(learner: Any) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from typing import Any
 from uli_fast import _check
 from uli_fast.errors import ConflictingRewardError, NoGuaranteeError, StateError
 
-# Schema 1 knew no missing outcomes; 1 and 2 had R of learners on K arms on the unit scale.
+# Schema 1 knew no missing outcomes. Before 3 nothing was kept of earlier intervals, and R of
+# learners on K arms was on the unit scale.
 SCHEMA = 3
 UNIT_SCHEMAS = (1, 2)
 
@@ -62,8 +63,8 @@ def left_out(count: int) -> NoGuaranteeError:
 
 def check_schema(saved: Mapping[str, Any], **added: Any) -> dict[str, Any]:
     """Refuse a state of an unknown schema; bring one from before up to date."""
-    if saved["schema"] == 1:
-        return {**saved, "missing": [], **added, "schema": SCHEMA}
-    if saved["schema"] not in (*UNIT_SCHEMAS, SCHEMA):
-        raise StateError("state", f"has schema {saved['schema']!r}, not {SCHEMA}")
-    return {**saved, "schema": SCHEMA}
+    schema = saved["schema"]
+    if schema not in (SCHEMA, *UNIT_SCHEMAS) or isinstance(schema, bool):
+        raise StateError("state", f"has schema {schema!r}, not {SCHEMA}")
+    older = {"missing": [], **added} if schema == 1 else {}
+    return {**saved, **older, "schema": SCHEMA}

@@ -30,7 +30,9 @@ from uli_fast.learners._adversarial import (
 )
 from uli_fast.learners._linear import told_by_means
 from uli_fast.learners._phases import AdversarialLearner, Live, Phase, eliminate
-from uli_fast.players._base import Certificate, Decision, Player
+from uli_fast.players import _assumptions
+from uli_fast.players._base import Decision, Player
+from uli_fast.players._certificate import Certificate
 
 if TYPE_CHECKING:
     from uli_fast.learners._adversarial import BasePhase
@@ -64,6 +66,7 @@ class AdversarialPlayer(Player):
         self._drawn: dict[int, list[float] | None] = {}  # p of each decision not yet settled
         self._phase_asked = self._phase_settled = 0
         self._overlapped = False
+        self._least = math.inf  # no survivor's gap is above it, by the estimates of closed phases
         self._open()
 
     @property
@@ -127,6 +130,7 @@ class AdversarialPlayer(Player):
         self._phase_settled += 1
         if self._phase_settled == self._plan.rounds and self.learner.eliminates:
             estimates = checked_estimates(self._base, self._arms_now.size)
+            self._least = min(self._least, self._survivors_gap(estimates))
             eliminate(self._state, estimates, self._plan.threshold)
             self._state.clock[1] += 1
             self._open()
@@ -156,12 +160,23 @@ class AdversarialPlayer(Player):
             )
         return super().certificate()
 
+    def _survivors_gap(self, estimates: F64) -> float:
+        """Bound the gaps of what this phase leaves, on the unit scale."""
+        learner: Any = self.learner  # that eliminates
+        scale = self._losses.scale * self._plan.scale / self._scale
+        return float(learner.survivors_gap(self._plan, estimates) * scale)
+
     def _unit_gap_bound(self) -> float:
         # G(m) = 2^(-(m - 1) / 2) for the survivors of phase m - 1, in units of loss.
         if self.phase == 1:
             return math.inf
         scale = self._losses.scale * self._schedule(self.phase - 1).scale
-        return float(2.0 ** (-(self.phase - 1) / 2.0) * scale / self._scale)
+        return min(self._least, float(2.0 ** (-(self.phase - 1) / 2.0) * scale / self._scale))
+
+    def _assumes(self, proved: bool) -> tuple[str, ...]:
+        linear = loss_kind(self.learner.phase_base) != "unit"
+        claim = () if proved else (_assumptions.CLAIMED_BASE,)
+        return _assumptions.of_arms(self, linear) + claim
 
     def arms_info(self) -> ArmsInfo:
         """Return what a guarantee may rely on."""
@@ -197,6 +212,7 @@ class AdversarialPlayer(Player):
             "phase_asked": self._phase_asked,
             "phase_settled": self._phase_settled,
             "overlapped": self._overlapped,
+            "least": None if math.isinf(self._least) else self._least,
             "base": saved,
         }
 
@@ -209,6 +225,8 @@ class AdversarialPlayer(Player):
         self._phase_asked = int(extra["phase_asked"])
         self._phase_settled = int(extra["phase_settled"])
         self._overlapped = bool(extra["overlapped"])
+        least = extra.get("least")  # states from before know the bound of the phase alone
+        self._least = math.inf if least is None else float(least)
         consistent = (
             len(self._tags) == len(self._probabilities) == len(self._arms)
             and sorted(self._drawn) == list(range(self._settled, len(self._arms)))
@@ -217,6 +235,7 @@ class AdversarialPlayer(Player):
             and all(0.0 < x <= 1.0 for x in self._probabilities)
             and all(p is None or all(0.0 < x <= 1.0 for x in p) for p in self._drawn.values())
             and isinstance(extra["overlapped"], bool)
+            and self._least >= 0.0
         )
         if not consistent:
             raise StateError("state", "contradicts itself: decisions and phases differ")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from uli_fast._typing import F64
+from uli_fast.players import _assumptions
 from uli_fast.players._base import Player
 
 
@@ -56,3 +57,11 @@ class FrameworkPlayer(Player):
         # A rule says which arms stay, not how well they are known.
         unknown = np.full(len(self.labels), math.inf)
         return -unknown, unknown
+
+    def _unit_gap_bound(self) -> float:
+        # All that is claimed is beta f(delta, t), and at its own round: an f that is 0 at
+        # round 1, or where it starts, must not be held against the rounds that follow.
+        return math.inf
+
+    def _assumes(self, proved: bool) -> tuple[str, ...]:
+        return (*super()._assumes(proved), _assumptions.CLAIMED_RULE)

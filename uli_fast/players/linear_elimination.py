@@ -92,6 +92,7 @@ class LinearPlayer(Player):
             self._phase_sums[a] += reward
         if (self._phase_settled >= quotas).all() and self._state.active.sum() > 1:
             self._phases.close(self._phase_sums, missing=self._phase_missing)
+            self._narrow()
             self._closed += int(quotas.sum())
             self._phase_asked -= self._phase_settled
             self._phase_settled[:] = 0
@@ -115,15 +116,6 @@ class LinearPlayer(Player):
         if self._omitted.any():  # one estimate serves all arms
             half[:] = math.inf
         return middle - half, middle + half
-
-    def _unit_gap_bound(self) -> float:
-        # G(l) = 8 2^-l for the survivors of phase l - 1, in units of the proofs.
-        if self.phase == 1:
-            return math.inf
-        if self._lost.any():  # on the event the best arm is active and all intervals hold
-            lower, upper = self._unit_intervals()
-            return float(upper[self._state.active].max() - lower[self._state.active].min())
-        return float(8.0 * 2.0**-self.phase * self._phases.units.scale / self._scale)
 
     def arms_info(self) -> ArmsInfo:
         """Return what a guarantee may rely on."""

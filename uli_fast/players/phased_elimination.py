@@ -18,6 +18,7 @@ import numpy as np
 
 from uli_fast._check import Labels
 from uli_fast._typing import F64, I64
+from uli_fast.guarantees import Guarantee
 from uli_fast.players._base import Player
 
 
@@ -82,6 +83,7 @@ class PhasedPlayer(Player):
             self._closed_width[active] = 2.0 ** -(self.phase + 1)
             self._closed_missing[active] = start.missing[active] / m
             close_phase(state, start, m)
+            self._narrow()
             self._phase_asked[active] -= m
             early, self._early = self._early, []
             for b, x in early:
@@ -96,14 +98,10 @@ class PhasedPlayer(Player):
         mean = np.where(known, self._closed_mean, 0.0)
         return mean - self._closed_width, mean + self._closed_width + self._closed_missing
 
-    def _unit_gap_bound(self) -> float:
-        if self.phase == 1:
-            return math.inf
-        if self._lost.any():  # on the event the best arm is active and all intervals hold
-            lower, upper = self._unit_intervals()
-            return float(upper[self._state.active].max() - lower[self._state.active].min())
-        # G(l) = 4 2^-l for the survivors of phase l - 1.
-        return 4.0 * 2.0**-self.phase
+    def _promise(self) -> Guarantee | None:
+        # F needs to know the largest gap. That phase means are within 2^(-l-1) does not, and
+        # leaves survivors of phase l with gaps of at most 2 2^-l.
+        return super()._promise() if math.isfinite(self.low) else None
 
     def _extra(self) -> dict[str, Any]:
         return {

@@ -29,7 +29,9 @@ from uli_fast.errors import (
 from uli_fast.learners._policies import empty_model, new_path
 from uli_fast.learners._policy_sets import PolicySet, mean_values
 from uli_fast.learners.policy_elimination import SATURATED, complaint, saturation, size_of
-from uli_fast.players._base import Certificate, describe, standing
+from uli_fast.players import _assumptions
+from uli_fast.players._base import describe, standing
+from uli_fast.players._certificate import Certificate, gap_bound
 from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
 
 if TYPE_CHECKING:
@@ -62,6 +64,10 @@ class PolicyPlayer:
         self._rewards, self._support, self._points = rewards, support, points
         self._unit: F64 = (rewards - low) / (high - low)
         self._size = size_of(points, A)
+        # Where nothing is decided though rewards differ, and such a place that is reached.
+        self._denied: B1 = ~points & (rewards != rewards[:, :, :1]).any(axis=2)
+        self._passed = _check.denied_choice(points, rewards, support)
+        self._least = float(H)  # no active policy's gap is above it, by the closed phases
         self._active = PolicySet(points, A)
         self._values: F64 | None = None  # (active,) what the last closed phase estimates
         self._model, self._path = empty_model(H, S, A), new_path(H, S)
@@ -167,7 +173,8 @@ class PolicyPlayer:
     def certificate(self) -> Certificate:
         """Return what is certain of every active policy, from settled episodes alone.
 
-        Its ``active`` is how many there are (see ``policies``).
+        Its ``active`` is how many there are (see ``policies``). The bound never rises: active
+        policies were so in all earlier phases.
         """
         if self._omitted:
             raise left_out(self._omitted)
@@ -178,14 +185,22 @@ class PolicyPlayer:
                 "decisions were asked for while earlier episodes were awaited; "
                 "the proofs need the counts of all earlier episodes before each choice"
             )
+        if self._passed is not None:
+            h, s = self._passed
+            raise NoGuaranteeError(
+                f"decision_points is False at stage {h}, state {s}, which is reached, "
+                "and the rewards of its actions differ"
+            )
         t = self._learned + 1
         envelope = guarantee.bound(t)
-        # G(m) = 4 2^-m for the policies of phase m, H in the first, on [0, 1] rewards.
-        unit_bound = float(self._size.H)
-        if self.phase > 1:
-            unit_bound = min(unit_bound, 4.0 * 2.0**-self.phase)
-        bound = 0.0 if self.active == 1 else min(envelope, unit_bound * scale)
-        return Certificate(t, bound, envelope, guarantee.delta, self.active, guarantee.proved)
+        bound = 0.0 if self.active == 1 else min(envelope, self._least * scale)
+        about = (guarantee.delta, self.active, guarantee.proved, self._assumes())
+        return Certificate(t, bound, envelope, *about)
+
+    def _assumes(self) -> tuple[str, ...]:
+        undecided = ~self._points
+        undecided[0] &= self._support  # elsewhere no episode begins
+        return _assumptions.of_episodes(not self._support.all(), bool(undecided.any()))
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain numbers, for JSON and ``uli.restore``."""
@@ -247,6 +262,7 @@ class PolicyPlayer:
             if states is None and self._settled not in self._missing:
                 break
             self._settled += 1
+            self._look_where(states)
             if self._settled <= first:  # it was asked for beyond the quota of a closed phase
                 continue
             if states is None:
@@ -262,12 +278,24 @@ class PolicyPlayer:
                 first = self._openings[-1]
         return warning
 
+    def _look_where(self, states: tuple[int, ...] | None) -> None:
+        """Note whether an episode passed where rewards differ and nothing was decided."""
+        if states is None or self._passed is not None or not self._denied.any():
+            return
+        for h, s in enumerate(states):
+            if self._denied[h, s]:
+                self._passed = (h, s)
+
     def _close(self) -> str | None:
         """Drop the policies that are behind, and open the next phase; return a complaint."""
         model, m = self._model, self.phase
         share = saturation(model) if self.active > 1 else 0.0
         self._active = self._active.after(model, self._unit, m)
-        self._values = mean_values(self._active.policies, model.P, self._unit, model.starts)
+        values = mean_values(self._active.policies, model.P, self._unit, model.starts)
+        # On the event every estimate of phase m is within 2^(-m-1), and a best policy is active.
+        error, all_of_them = 2.0 ** (-m - 1), np.full(values.size, True)
+        self._least = min(self._least, gap_bound(values - error, values + error, all_of_them))
+        self._values = values
         self._closed.append((model.N.copy(), model.N3.copy(), model.starts.copy()))
         self._open()
         return complaint(m, share) if share > SATURATED else None

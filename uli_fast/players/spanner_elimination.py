@@ -24,7 +24,9 @@ from uli_fast.errors import (
 )
 from uli_fast.guarantees import ROUNDING
 from uli_fast.learners.spanner_elimination import SpannerPhases
-from uli_fast.players._base import Certificate, Decision, assumed, describe, standing
+from uli_fast.players import _assumptions
+from uli_fast.players._base import Decision, describe, standing
+from uli_fast.players._certificate import Certificate
 from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
 from uli_fast.spanners import Spanner
 
@@ -110,7 +112,10 @@ class SpannerPlayer:
         raise UnsupportedError("intervals: SpannerElimination has none: its arms cannot be listed")
 
     def certificate(self) -> Certificate:
-        """Return what is certain of every arm that is asked for, from settled rewards alone."""
+        """Return what is certain of every arm of this phase, from settled rewards alone.
+
+        Later phases may have arms that this one has not: then the bound may rise, up to F.
+        """
         learner, noise = self._phases.learner, (self.high - self.low) / 2.0
         guarantee = learner.guarantee(self._phases.region)
         assert learner.R is not None
@@ -123,10 +128,8 @@ class SpannerPlayer:
             raise left_out(self._omitted)
         t = self._closed + int(self._counts.sum()) + 1  # what has been learned from
         envelope = guarantee.bound(t)
-        # G(m) = 4 2^-m for the arms of phase m, in units of the proofs.
-        phase_bound = 4.0 * 2.0**-self.phase * self._phases.scale
-        bound = min(envelope, phase_bound, 2.0 * self._phases.scale)
-        assumes = assumed(self.learner, math.isfinite(noise), linear=True)
+        bound = min(envelope, min(self._phases.gap, 2.0) * self._phases.scale)
+        assumes = _assumptions.of_set(self, self._phases.region)
         return Certificate(t, bound, envelope, guarantee.delta, (), guarantee.proved, assumes)
 
     def state(self) -> dict[str, Any]:
@@ -144,6 +147,7 @@ class SpannerPlayer:
             "real": self._spanner.real.tolist(),
             "inverse": self._spanner.inverse.tolist(),
             "best": self._phases.best.tolist(),
+            "gap": self._phases.gap,
             "arms": self._arms.tolist(),
             "n": self._n,
             "asked": self._asked,
@@ -217,6 +221,8 @@ class SpannerPlayer:
         phases.theta = np.array(saved["theta"], np.float64)
         phases.spanner = _spanner(saved["columns"], saved["real"], saved["inverse"])
         phases.best = np.array(saved["best"], np.float64)
+        general = 4.0 * 2.0**-phases.phase  # what states from before know
+        phases.gap = _check.number("gap", saved.get("gap", general))
         self._arms, self._n = np.array(saved["arms"], np.float64), int(saved["n"])
         self._asked = int(saved["asked"])
         self._sums, self._counts = np.array(saved["sums"]), np.array(saved["counts"], np.int64)
@@ -243,6 +249,7 @@ class SpannerPlayer:
             and all(np.isfinite(x).all() for x in (phases.theta, phases.best, self._arms))
             and phases.phase >= max((m for m, _ in self._decisions), default=1) >= 0
             and self._n >= 1
+            and 0.0 <= phases.gap <= general
             and self._asked >= 0
             and bool((self._counts >= 0).all() and (self._counts <= self._n).all())
         )

@@ -33,16 +33,11 @@ class SuccessivePlayer(Player):
         from uli_fast.kernels.successive_elimination import absorb
 
         total = float(self._state.total[a]) + reward
-        missing = int(self._lost[a])
-        absorb(self._state, self._bounds, a, total, missing, self.learner.delta, self._unit_noise)
+        missing, about = int(self._lost[a]), (self.learner.delta, self._unit_noise)
+        absorb(self._state, self._bounds, self._known, a, total, missing, *about)
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         return self._bounds.lower, self._bounds.upper
-
-    def _unit_gap_bound(self) -> float:
-        # On the event the best arm is active and all intervals hold.
-        active = self._state.active
-        return float(self._bounds.upper[active].max() - self._bounds.lower[active].min())
 
     def _load_extra(self, extra: Mapping[str, Any]) -> None:
         from uli_fast.kernels.successive_elimination import fill_bounds

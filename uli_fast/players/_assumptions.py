@@ -1,0 +1,86 @@
+"""What certificates rest on: one short sentence for everything that outcomes cannot confirm.
+
+Azuma's inequality asks for conditional means only, so no proof here needs independent outcomes:
+what they need is said of an outcome given everything before its decision.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+MEANS = "whatever came before, an outcome of an arm has that arm's mean, which never changes"
+MISSING = "a missing outcome would have been one like the others, whatever made it missing"
+ROWS = "no row was chosen, left out or put in order by its own outcome or by a later one"
+CLAIMED_RULE = (
+    "the rule keeps a best arm and, before every round t, no arm with a gap above "
+    "beta f(delta, t): a claim that is not checked"
+)
+CLAIMED_BASE = "the base keeps the Condition with its g: a claim that is not checked"
+ORACLE = "the oracle of the arm set returns no bound below the value of an arm"
+LARGEST = "no arm of the set is longer than its largest_norm() says"
+FIRST_STATES = "whatever came before, the first state of an episode follows one law"
+NEXT_STATES = "whatever came before, the next state follows one law of stage, state and action"
+KNOWN_REWARDS = "a stage earns the reward that was given for its state and action"
+SUPPORT = "episodes begin nowhere but in the states of initial_support"
+POINTS = "where decision_points is False no episode passes, or all actions do the same"
+
+
+def of_arms(player: Any, linear: bool) -> tuple[str, ...]:
+    """Return what is assumed of the outcomes of K arms."""
+    found = [MEANS, of_spread(player)]
+    if linear:
+        found.append(of_slope(player.intercept, player.learner))
+    if player._lost.any():
+        found.append(MISSING)
+    return tuple(found)
+
+
+def of_spread(player: Any) -> str:
+    """Return how far outcomes may be from their means."""
+    if math.isfinite(player.low):
+        return f"outcomes lie in [{player.low:g}, {player.high:g}]"
+    sigma = getattr(player.learner, "sigma", None)
+    if sigma is not None:
+        return (
+            "whatever came before, an outcome is symmetric around its mean and "
+            f"sigma-subgaussian with sigma = {sigma:g}"
+        )
+    R = _noise(player)
+    return f"whatever came before, an outcome is R-subgaussian around its mean with R = {R:g}"
+
+
+def of_slope(intercept: float, learner: Any) -> str:
+    """Return in what way means are linear in arms that are vectors."""
+    at = f"{intercept:g} + " if intercept else ""
+    if getattr(getattr(learner, "base", None), "losses", "linear") == "centred":
+        return "the mean of an arm a is c + <a, theta> for some c and theta"
+    if getattr(learner, "sigma", None) is not None:
+        return f"the mean of an arm a is {at}<a, theta>, with |<a, theta>| at most 1"
+    norm = getattr(learner, "theta_norm", None)
+    size = "" if norm is None else f", with a theta of norm at most {norm:g}"
+    return f"the mean of an arm a is {at}<a, theta>{size}"
+
+
+def of_set(player: Any, region: Any) -> tuple[str, ...]:
+    """Return what is assumed where arms are the points of a set."""
+    from uli_fast.arm_sets import Convex
+    from uli_fast.arm_sets.own import Own
+
+    found = [MEANS, of_spread(player), of_slope(player.intercept, player.learner)]
+    if isinstance(region, Own | Convex):  # others prove their answers
+        found.append(ORACLE)
+    if isinstance(region, Own):
+        found.append(LARGEST)
+    return tuple(found)
+
+
+def of_episodes(supported: bool, masked: bool) -> tuple[str, ...]:
+    """Return what is assumed of episodes, some states or choices being left out."""
+    found = (FIRST_STATES, NEXT_STATES, KNOWN_REWARDS)
+    return found + (SUPPORT,) * supported + (POINTS,) * masked
+
+
+def _noise(player: Any) -> float:
+    """Return the R of outcomes without a range, in reward units."""
+    return float(player.learner.R)

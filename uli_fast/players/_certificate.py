@@ -1,0 +1,65 @@
+"""Certificates: what is certain of everything in play, and how intervals say it."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from uli_fast._typing import B1, F64
+from uli_fast.guarantees import confidence
+
+MOST_SHOWN = 10  # arms that a certificate names when it is printed
+
+
+class Certificate(NamedTuple):
+    """With probability 1 - delta, over all rounds at once, no active arm is worse than this.
+
+    It rests on settled rewards only, whatever has been asked for since.
+    """
+
+    round: int  # the first round that the settled rewards decide on
+    bound: float  # every active arm's gap is at most this, in reward units
+    # F(delta, round) alone; infinite where the range is unbounded and where outcomes are
+    # missing: F counts on arms being dropped in time, which these delay.
+    envelope: float
+    delta: float
+    # The arms in play; for policies, how many they are; () for the points of an arm set.
+    active: tuple[int | str, ...] | int
+    proved: bool  # False: the bound is a user's claim
+    assumes: tuple[str, ...] = ()  # everything that is believed and was not checked
+
+    def __repr__(self) -> str:
+        """Say in words what is certain, and in which unit."""
+        what = f"every {self._what()} is within {self.bound:.6g} (reward units) of the best"
+        if math.isinf(self.bound):
+            what = f"nothing is known yet of any {self._what()}"
+        claim = "" if self.proved else ", by the learner's own claim"
+        active = self.active
+        if isinstance(active, tuple) and len(active) > MOST_SHOWN:
+            active = len(active)
+        return (
+            f"Certificate(with probability {confidence(self.delta)}, over all rounds at once, "
+            f"{what}{claim}; round={self.round}, envelope={self.envelope:.6g}, "
+            f"active={active!r}, assumes={self.assumes!r})"
+        )
+
+    def _what(self) -> str:
+        if isinstance(self.active, int):
+            return "active policy"
+        return "active arm" if self.active else "arm of this phase"
+
+
+def gap_bound(lower: F64, upper: F64, active: B1) -> float:
+    """Bound the gap of every active arm by intervals that hold at once, a best arm being active.
+
+    A gap is that to another arm or none: an arm is compared with the others' upper ends.
+    """
+    low, high = lower[active], upper[active]
+    if high.size == 1:
+        return 0.0
+    first = int(high.argmax())
+    others = np.full(high.size, high[first])
+    others[first] = np.delete(high, first).max()
+    return max(0.0, float((others - low).max()))
