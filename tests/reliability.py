@@ -131,6 +131,14 @@ CHECKS = (
         pytest("tests/arm_sets", "tests/kernels/test_oracles.py"),
     ),
     Check(
+        "B23",
+        "live certificates fail no more often than delta where laws are as wide as what they "
+        "assume; a law four times as wide shows",
+        "1,000 runs of each learner on arms at delta .5, ranges, withheld outcomes, no range; "
+        "estimates on the edge of every learner's event",
+        pytest("tests/players/test_certified_truth.py", *("-m", "slow or not slow")),
+    ),
+    Check(
         "B18",
         "hostile files and names: nothing executed, memory capped, text escaped",
         "results, studies, states, study files, pages",

@@ -27,6 +27,9 @@ EVENTS = "tests/theory/test_nice_events.py"
 SE = "uli_fast/kernels/successive_elimination.py"
 PE = "uli_fast/kernels/phased_elimination.py"
 MISSING = "tests/players/test_missing.py"
+CERTIFIED = "tests/players/test_certificates.py"
+TRUTH = "tests/players/test_certified_truth.py"
+ASSUMED = "tests/players/test_assumptions.py"
 STUDY = "tests/study/test_contract.py"
 DAMAGE = "tests/study/test_damage.py"
 PLACE = "tests/study/test_place.py"
@@ -752,8 +755,8 @@ SABOTAGES = (
     Sabotage(
         "missing: F is still claimed",
         "uli_fast/players/_base.py",
-        "envelope = math.inf if self._lost.any() else guarantee.bound(t)",
-        "envelope = guarantee.bound(t)",
+        "envelope = bound if self._complete is None else math.inf",
+        "envelope = bound",
         f"{MISSING}::test_few_missing_outcomes_still_let_arms_go",
     ),
     Sabotage(
@@ -762,6 +765,83 @@ SABOTAGES = (
         "if self._omitted.any():",
         "if False:",
         f"{MISSING}::test_without_a_range_nothing_is_certified",
+    ),
+    Sabotage(
+        "certificate: F goes on after a missing outcome",
+        "uli_fast/players/_base.py",
+        "latest = t if self._complete is None else self._complete",
+        "latest = t",
+        f"{CERTIFIED}::test_f_of_before_the_first_missing_outcome_stays",
+    ),
+    Sabotage(
+        "certificate: earlier lower bounds are forgotten",
+        SE,
+        "known[0, a] = max(known[0, a], bounds.lower[a])",
+        "known[0, a] = bounds.lower[a]",
+        f"{CERTIFIED}::test_the_bound_is_that_of_the_naive_reference",
+    ),
+    Sabotage(
+        "certificate: an arm is compared with itself",
+        "uli_fast/players/_certificate.py",
+        "others = np.where(high == first, second, first)",
+        "others = np.full(high.size, first)",
+        f"{CERTIFIED}::test_the_bound_is_that_of_the_naive_reference",
+    ),
+    Sabotage(
+        "certificate: outcomes that contradict each other are certified",
+        "uli_fast/players/_base.py",
+        "self._refuse_contradiction()\n",
+        "pass\n",
+        f"{CERTIFIED}::test_outcomes_that_no_means_explain_certify_nothing",
+    ),
+    Sabotage(
+        "certificate: what was known is not saved",
+        "uli_fast/players/_base.py",
+        'if "known" in saved:',
+        "if False:",
+        f"{CERTIFIED}::test_what_was_known_survives_a_round_trip_bit_for_bit",
+    ),
+    Sabotage(
+        "certificate: estimated losses deviate half as far",
+        "uli_fast/learners/meta_elimination.py",
+        "DEVIATION = 3.83",
+        "DEVIATION = 1.91",
+        f"{TRUTH}::test_estimated_losses_on_the_edge",
+    ),
+    Sabotage(
+        "certificate: estimates of policies err half as far",
+        "uli_fast/players/policy_elimination.py",
+        "error, all_of_them = 2.0 ** (-m - 1)",
+        "error, all_of_them = 2.0 ** (-m - 2)",
+        f"{TRUTH}::test_policy_values_on_the_edge",
+    ),
+    Sabotage(
+        "certificate: sets that are not nested are taken for such",
+        "uli_fast/learners/spanner_elimination.py",
+        "self.gap = self._largest_gap(oracle, arms)",
+        "self.gap = min(self.gap, self._largest_gap(oracle, arms))",
+        f"{TRUTH}::test_spanner_estimates_on_the_edge",
+    ),
+    Sabotage(
+        "certificate: the slope's size is not said",
+        "uli_fast/players/_assumptions.py",
+        "<a, theta>, with |<a, theta>| at most 1",
+        "<a, theta>",
+        f"{ASSUMED}::test_a_certificate_says_all_that_it_rests_on",
+    ),
+    Sabotage(
+        "certificate: a mask that rewards contradict is accepted",
+        "uli_fast/learners/policy_elimination.py",
+        '_check.kept_choices("decision_points", *about)',
+        "pass",
+        f"{ASSUMED}::test_a_mask_that_the_rewards_contradict_is_refused",
+    ),
+    Sabotage(
+        "certificate: where episodes pass is not looked at",
+        "uli_fast/players/policy_elimination.py",
+        "self._look_where(states)",
+        "pass",
+        f"{ASSUMED}::test_a_mask_that_an_episode_contradicts_certifies_nothing",
     ),
     Sabotage(
         "study: the chain is not checked",

@@ -236,7 +236,7 @@ def is_off(case, seed, rounds, width=1.0):
     phase = 0
     for t in range(rounds):
         tell(player, lambda a: outcome(rng, a, width))
-        if getattr(player, "phase", t) == phase and t % 50:  # nothing new since
+        if t % 4 and getattr(player, "phase", 0) == phase:  # some looks are enough
             continue
         phase = getattr(player, "phase", 0)
         try:
@@ -255,14 +255,14 @@ def failures(case, runs, rounds, width=1.0):
 
 @pytest.mark.parametrize("case", LAWS)
 def test_certificates_fail_no_more_often_than_delta(case):
-    runs = 25
-    assert failures(case, runs, 400) <= binom.ppf(0.999, runs, 0.5)
+    runs = 20
+    assert failures(case, runs, 300) <= binom.ppf(0.999, runs, 0.5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", LAWS)
 def test_certificates_of_a_thousand_runs_fail_no_more_often_than_delta(case):
-    lost = failures(case, 1000, 600)
+    lost = failures(case, 1000, 400)
     print(f"{case}: {lost} of 1000 false")
     assert lost <= binom.ppf(0.999, 1000, 0.5)
 

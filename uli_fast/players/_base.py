@@ -190,9 +190,10 @@ class Player:
             bound = promise.bound(latest)
             envelope = bound if self._complete is None else math.inf
         bound = min(bound, self._unit_gap_bound() * self._scale, self._largest_gap(promise))
-        if len(self.active) == 1 and proved:
+        active = self.active
+        if len(active) == 1 and proved:
             bound = 0.0
-        about = (self.learner.delta, self.active, proved, self._assumes(proved))
+        about = (self.learner.delta, active, proved, self._assumes(proved))
         return Certificate(t, bound, envelope, *about)
 
     def _largest_gap(self, promise: Guarantee | None) -> float:

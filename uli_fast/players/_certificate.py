@@ -59,7 +59,6 @@ def gap_bound(lower: F64, upper: F64, active: B1) -> float:
     low, high = lower[active], upper[active]
     if high.size == 1:
         return 0.0
-    first = int(high.argmax())
-    others = np.full(high.size, high[first])
-    others[first] = np.delete(high, first).max()
+    second, first = np.partition(high, -2)[-2:]
+    others = np.where(high == first, second, first)  # equal ones are each other's others
     return max(0.0, float((others - low).max()))
