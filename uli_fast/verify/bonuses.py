@@ -18,6 +18,7 @@ from typing import NamedTuple
 import uli_fast as uli
 from uli_fast.lower_bounds import lil_ucb_last_play
 from uli_fast.verify import Outcome, check
+from uli_fast.verify.common import simulate
 
 OPTIMISM = ("learners/lil_ucb.py", "lower_bounds.py", "verify/bonuses.py::last_mistake")
 TESTS = "tests/verify/test_bonuses.py"
@@ -61,6 +62,7 @@ BONUSES = {
     "log(6 / delta)": Bonus(0, 0, 1, 6),
     "sqrt(n)": Bonus(0, 0, 0, 1, 1),
 }
+LATEST = 10**200
 # Last mistakes up to this round are played one by one.
 PLAYABLE = 50_000
 
@@ -95,6 +97,8 @@ def _first(holds: Callable[[int], bool]) -> int:
     low, high = 0, 1
     while not holds(high):
         low, high = high, 2 * high
+        if high > LATEST:
+            raise ValueError(f"not before {LATEST:.0e}")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
@@ -164,6 +168,55 @@ def plays_as_found(bonus: Bonus) -> bool:
             )
             return rounds[-1] == found.round and len(rounds) == found.n + 1
     raise ValueError(f"no last mistake of {bonus} within {PLAYABLE} rounds")
+
+
+def just_below(bonus: Bonus, n: int, digits: int) -> str:
+    """Return a gap that is less than 10^-digits below U(n), to twice as many digits."""
+    with localcontext(prec=DIGITS):
+        size = (bonus.height(n, DELTA) / n).sqrt() - Decimal(10) ** -digits / 2
+        return str(round(size, 2 * digits))
+
+
+@check(
+    "LB_lilUCB-none",
+    OPTIMISM,
+    (
+        f"{TESTS}::test_the_last_mistake_is_found_by_playing",
+        f"{TESTS}::test_a_gap_just_below_a_bonus_is_played_late",
+        "tests/test_lower_bounds.py::test_equals_an_independent_solution_and_keeps_every_bound",
+    ),
+)
+def no_rate_at_all(quick: bool) -> Outcome:
+    """Theorem LB_lilUCB, the question left open: lil'UCB is not ULI with any F that falls to 0.
+
+    A gap just below U(n) brings back an arm with n plays when the leader's bonus is down to
+    U(n) - gap, as late as one likes: the gap stays, the round does not. So for every bonus of
+    counts alone.
+    """
+    digits, power, least, n = (3, 5, 7), math.inf, math.inf, 40
+    for bonus in BONUSES.values():
+        gaps = [just_below(bonus, n, k) for k in digits]
+        found = [last_mistake(bonus, gap) for gap in gaps]
+        assert all(each.n == n for each in found)
+        least = min(least, *(float(gap) for gap in gaps))
+        slope = math.log10(found[2].round / found[1].round) / (digits[2] - digits[1])
+        power = min(power, slope)
+    seen, told = 0, []
+    for k in (3,) if quick else (3, 4):
+        gap = just_below(BONUSES[LIL], n, k)
+        late = last_mistake(BONUSES[LIL], gap).round
+        problem = uli.DeterministicBandit([1.0, 1.0 - float(gap)])
+        run = simulate(uli.LilUCB(float(DELTA)), problem, 10 * late)
+        seen += int(run.last_play[0, 1]) == late
+        told.append(f"{late:.3g}")
+    return Outcome(
+        f"{len(BONUSES)} bonuses, gaps 5e-4 to 5e-8 below U({n}), exactly; lil'UCB played "
+        f"at {len(told)} of them",
+        f"gaps of at least {least:.2f} are played in rounds that grow with (U - gap)^-{power:.2f} "
+        f"or faster; {seen} of {len(told)} plays of lil'UCB end as solved, at {', '.join(told)} "
+        f"with gaps of {float(gap):.2f}",
+        power > 1.99 and least > 0.2 and seen == len(told),
+    )
 
 
 # Bonuses with log t, on two arms; none is bounded in t.
