@@ -56,7 +56,7 @@ def lost_for_good(quick: bool) -> Outcome:
 
     Up to delta of the runs do, each for good; so the expected regret is linear in the end.
     """
-    M, T = 10_000 if quick else 200_000, 10**12
+    M, T = 10_000 if quick else 100_000, 10**12
     problem, learner = uli.BernoulliBandit(list(MEANS)), uli.PhasedElimination(DELTA)
     rounds = [10**4, 10**6, T]
     runs = simulate(learner, problem, T, M, seed=9, rounds=rounds)
