@@ -695,6 +695,27 @@ SABOTAGES = (
         "0.002 * min(b[0] * math.sqrt",
         f"{ROW}[optimism_V]",
     ),
+    Sabotage(
+        "row: PE quota halved, and best arms are lost more often",
+        PE,
+        "2.0 ** (2 * phase + 3)",
+        "2.0 ** (2 * phase + 2)",
+        f"{ROW}[discussion_expected_reg]",
+    ),
+    Sabotage(
+        "row: lil'UCB bonus without log log, and mistakes end elsewhere",
+        "uli_fast/kernels/lil_ucb.py",
+        "np.log(np.log(max(n, np.e))) + level",
+        "level",
+        f"{ROW}[LB_lilUCB-none]",
+    ),
+    Sabotage(
+        "row: log(10 K / delta) x 0.9",
+        "uli_fast/learners/_adversarial.py",
+        "return math.log(10.0 * K) - math.log(delta)",
+        "return 0.9 * (math.log(10.0 * K) - math.log(delta))",
+        f"{ROW}[hoeffding_reward_concentration]",
+    ),
     # Turning points, checkpoints.
     Sabotage(
         "a pair that leaves the table is drawn anew",

@@ -138,6 +138,7 @@ def test_datasets_have_sources():
         "docs/coming_from_smpybandits.md",
         "docs/live.md",
         "docs/mdps.md",
+        "docs/open_questions.md",
         "docs/planning.md",
         "docs/studies.md",
     ],

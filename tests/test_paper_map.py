@@ -14,7 +14,8 @@ CHECKS = checks()
 
 # Every theorem, lemma, proposition, corollary, condition and algorithm that has a label.
 LABELS = """
-    ULI UPAC_implications LB_ULI ULI_implications SC framework_ULI verify_elimination_algs
+    ULI discussion_expected_reg UPAC_implications LB_ULI ULI_implications SC framework_ULI
+    verify_elimination_algs
     AAE_alg SE_concentration optarm_always_active upperbound_pull
     PE_alg PE_concentration PE_MAB_optarm_always_active PE_upperbound_pull PE_MAB_bound4ellt
     PE_MAB_FULI linear_PE design_conditions boundVnorm defE_PElinear PE_optarm_always_active

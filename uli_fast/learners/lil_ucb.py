@@ -14,7 +14,8 @@ class LilUCB(OptimisticLearner):
     """Play the largest mean + 2R sqrt((log log max(N, e) + log(6 / delta)) / N).
 
     On two arms with deterministic rewards it still plays the worse one at some
-    round t with gap of order t^(-1/4) (Theorem LB_lilUCB): no near-optimal F_ULI.
+    round t with gap of order t^(-1/4) (Theorem LB_lilUCB): no near-optimal F_ULI. With
+    a gap just below U(n) the round is as late as one likes: no F_ULI that falls to 0.
 
     Parameters
     ----------
@@ -29,7 +30,8 @@ class LilUCB(OptimisticLearner):
     R: float | None = None
 
     why_no_guarantee = (
-        "no F_ULI is known for lil'UCB, and none of order t^(-1/2) can hold (Theorem LB_lilUCB)"
+        "no F_ULI that falls to 0 holds for lil'UCB: an arm whose gap is just below the bonus of "
+        "n plays comes back as late as one likes (docs/open_questions.md)"
     )
 
     def __post_init__(self) -> None:

@@ -22,7 +22,17 @@ from typing import NamedTuple
 from uli_fast.errors import ArgumentError, GuaranteeWarning, SaturationWarning
 
 HOLDS, FAILS, ILLUSTRATION = "holds", "fails", "illustration"
-THEMES = ("bandits", "lower_bounds", "adversarial", "linear", "spanners", "policies")
+THEMES = (
+    "bandits",
+    "remarks",
+    "lower_bounds",
+    "bonuses",
+    "adversarial",
+    "concentration",
+    "linear",
+    "spanners",
+    "policies",
+)
 
 
 class Row(NamedTuple):

@@ -159,7 +159,7 @@ def freedman(quick: bool) -> Outcome:
     (f"{EXP3P_TESTS}::test_estimates_are_unbiased_by_enumeration",),
 )
 def exp3p_terms(quick: bool) -> Outcome:
-    """Corollaries bound_wtill_loss, lhat_mu, Lemma pwtill_wtill_k, corrected (absBound: used).
+    """Corollaries bound_wtill_loss, lhat_mu, Lemma pwtill_wtill_k, corrected.
 
     The terms of Exp3.P's proof.
     """
@@ -326,7 +326,7 @@ def hedge_condition(quick: bool) -> Outcome:
     (f"{EXP3P_TESTS}::test_lanes_and_the_reference_agree_in_distribution",),
 )
 def losses_expected(quick: bool) -> Outcome:
-    """Lemma concentration_Xiv, sharp (concentration_X, hoeffding_reward_concentration: used).
+    """Lemma concentration_Xiv, sharp.
 
     Losses stay within sqrt(T log(2 / delta) / 2) of what was expected.
     """
@@ -361,7 +361,7 @@ def losses_expected(quick: bool) -> Outcome:
     ),
 )
 def meta_worst_case(quick: bool) -> Outcome:
-    """Lemmas opt_active, UB_complexity (absUB, Corollary loss_concentration: used).
+    """Lemmas opt_active, UB_complexity, from absUB and Corollary loss_concentration.
 
     576 and 7 (236 and 3.84) suffice, by 3.83 where 5 is printed for 6.41.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -69,6 +69,24 @@ def phase_missed(K: int, mean: float, delta: float, phases: int) -> float:
         out = np.abs(s / m - mean) > 2.0 ** (-phase - 1)
         missed += [float(binom.pmf(s[out], m, mean).sum())] * K
     return any_of(missed)
+
+
+def phase_ends(phase: int, means: Sequence[float], delta: float) -> tuple[float, float]:
+    """Return P(the first of two Bernoulli arms falls) and P(the second) in a phase of PE-MAB.
+
+    Successes further than 40 standard deviations from their mean are left out.
+    """
+    from scipy.stats import binom
+
+    m = quota(phase, 2, delta)
+    ahead = math.floor(m / 2.0**phase)  # a lead that is not enough
+    fallen = []
+    for down, up in ((0, 1), (1, 0)):
+        middle, reach = m * means[down], 20.0 * math.sqrt(m) + 40.0
+        s = np.arange(max(0, math.floor(middle - reach)), min(m, math.ceil(middle + reach)) + 1)
+        tail = binom.sf(s + ahead, m, means[up])
+        fallen.append(float(binom.pmf(s, m, means[down]) @ tail))
+    return fallen[0], fallen[1]
 
 
 def walk_crosses(steps: int, limit: Callable[[int], float], both: bool) -> float:
