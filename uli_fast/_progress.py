@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from uli_fast import _clock
+
 # Seconds before a bar appears.
 PATIENCE = 1.0
 # A chunk of a kernel takes between these many seconds once the budget has settled.
@@ -17,16 +19,18 @@ LARGEST_BUDGET = 1 << 40
 
 
 class Pace:
-    """Finds the steps of a kernel that take about half a second."""
+    """Finds the steps of a kernel that take about half a second, and adds up what they take."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
+        self.seconds = 0.0
 
     def chunk(self, advance: Callable[[int], bool]) -> bool:
         """Let a run advance by the budget; return what it says of being done."""
-        begun = time.perf_counter()
+        begun = _clock.now()
         done = advance(self.budget)
-        spent = time.perf_counter() - begun
+        spent = _clock.now() - begun
+        self.seconds += spent
         if spent > LONG_CHUNK:
             self.budget = max(1, self.budget // 2)
         elif spent < SHORT_CHUNK and not done:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from uli_fast import metrics
+from uli_fast import _clock, metrics
 from uli_fast._progress import Progress
 from uli_fast._typing import F64, I64
 from uli_fast.guarantees import Guarantee
@@ -27,15 +27,16 @@ class SetBatch:
         self.learner, self.problem, self.T, self.engine = learner, problem, T, engine
         self.M, self.rounds = M, rounds
         self.logs: list[BlockLog] = [BlockLog() for _ in range(M)]
+        self.seconds: F64 = np.zeros(M)
 
     def play(self, r: int, rng: np.random.Generator, stop: threading.Event, bar: Progress) -> None:
         """Play replication r to the horizon."""
         run = self.learner.begin(self.problem, rng, self.engine, self.T)
-        done = False
+        done, begun = False, _clock.now()
         while not done and not stop.is_set():
             done = run.advance()
             bar.report(r, min(1.0, run.t / self.T))
-        self.logs[r] = run.log
+        self.logs[r], self.seconds[r] = run.log, _clock.now() - begun
 
     def runs(self, seed: int, guarantee: Guarantee | None, began: float) -> Runs:
         """Return what happened."""
@@ -65,6 +66,7 @@ class SetBatch:
             baseline=self.learner.baseline,
             delta=self.learner.delta,
             elapsed=time.perf_counter() - began,
+            seconds=self.seconds,
             **blocks,
         )
 

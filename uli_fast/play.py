@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from uli_fast import _check, metrics
+from uli_fast import _check, _clock, metrics
 from uli_fast._progress import follow
 from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner
@@ -79,7 +79,7 @@ def play(
     # A user's f is followed round by round; proved ones decrease and need last plays only.
     follow_f = guarantee is not None and not guarantee.proved and gaps is not None
     worst = 0.0
-    started = time.perf_counter()
+    started, begun = time.perf_counter(), _clock.now()
     counts = np.zeros(K, np.int64)
     last = np.zeros(K, np.int64)
     plays = np.zeros((1, recorded.size, K), np.int64)
@@ -99,6 +99,7 @@ def play(
                 worst = max(worst, ratio)
             if t % 1024 == 0 or t == T:
                 bar.report(0, t / T)
+    spent = _clock.now() - begun
     return Runs(
         learner=repr(learner),
         problem=getattr(reward_fn, "__name__", type(reward_fn).__name__),
@@ -120,6 +121,7 @@ def play(
         quotas=_as_array(learner.quotas(K, T)),
         phase_lengths=_as_array(learner.phase_lengths(player.features, T)),
         elapsed=time.perf_counter() - started,
+        seconds=np.array([spent]),
     )
 
 

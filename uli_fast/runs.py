@@ -49,6 +49,7 @@ PER_REPLICATION = (
     "visits",
     "phase_rounds",
     "phase_facts",
+    "seconds",
 )
 
 
@@ -107,7 +108,8 @@ class Runs:
     delta: float = math.nan  # of the learner
     tv_bound: float = 0.0  # distance of the joint law of the runs from the exact one
     tv_spent: F64 | None = None  # (M,) of it, where it is positive
-    elapsed: float = 0.0  # seconds
+    elapsed: float = 0.0  # seconds, from the call to the result
+    seconds: F64 | None = None  # (M,) of playing; None in files of versions before 0.7
 
     @property
     def replications(self) -> int:
@@ -116,8 +118,14 @@ class Runs:
 
     @property
     def speed(self) -> float:
-        """Rounds per second, over all replications."""
-        return self.horizon * self.replications / max(self.elapsed, 1e-9)
+        """Rounds per second of playing, of one thread; NaN where that was not measured.
+
+        Compiling kernels, loading them and the set-up of a run are not in it, so that it is the
+        same for a first call and a second one, for one thread and many.
+        """
+        if self.seconds is None:
+            return math.nan
+        return self.horizon * self.replications / max(float(self.seconds.sum()), 1e-9)
 
     @property
     def regret(self) -> F64:
@@ -286,10 +294,12 @@ class Runs:
             value = getattr(self, f.name)
             if f.name == "phase_work" and value is not None:
                 value = value[:, :, :2]  # not its seconds
+            if f.name in ("elapsed", "seconds"):
+                continue
             if isinstance(value, np.ndarray):
                 total.update(f"{f.name} {value.dtype} {value.shape}".encode())
                 total.update(np.ascontiguousarray(value).tobytes())
-            elif f.name != "elapsed":
+            else:
                 total.update(f"{f.name} {value!r}".encode())
         return total.hexdigest()
 

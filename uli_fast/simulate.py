@@ -167,6 +167,7 @@ def simulate(
         tv_bound=float(out.tv.sum()),
         tv_spent=out.tv if out.tv.any() else None,
         elapsed=time.perf_counter() - started,
+        seconds=out.seconds,
     )
 
 
@@ -259,6 +260,7 @@ class _Outcome:
     broken: Any
     tv: F64
     ratios: F64
+    seconds: F64
     logs: list[BlockLog]
 
     @classmethod
@@ -272,6 +274,7 @@ class _Outcome:
             broken=np.zeros(M, np.bool_),
             tv=np.zeros(M),
             ratios=np.full(M, np.nan),
+            seconds=np.zeros(M),
             logs=[BlockLog() for _ in range(M)],
         )
 
@@ -332,6 +335,7 @@ class _Batch:
         if done:
             for r, run, plays in zip(group, runs, counts, strict=True):
                 self._keep(r, run, plays)
+                self.out.seconds[r] = pace.seconds / len(group)  # they are played together
         return pace.budget
 
     def _keep(self, r: int, run: ArmRun, counts: I64) -> None:

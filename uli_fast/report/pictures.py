@@ -82,9 +82,12 @@ _DRAWINGS = (
     Drawing(
         "gap",
         "The gap and its envelope",
-        "The largest gap played at {round} t or later: median over runs (thick) and the largest "
-        "(thin). Dashed: F, below which the guarantee keeps it. Dots: the last play of each worse "
-        "choice; those above F are relapses. Lines on the ground: no worse choice any more.",
+        "The largest gap played from {round} t up to the horizon, where the runs were stopped: "
+        "median over runs (thick) and the largest (thin). Dashed: F, below which the guarantee "
+        "keeps it for ever. Dots: the last play of each worse choice up to the horizon; those "
+        "above F are relapses. Lines on the ground: no worse choice from there up to the horizon. "
+        "Every line ends there; what is hollow is cut off, not settled: a dot whose choice was "
+        "not eliminated may be played again, and behind a triangle worse choices may follow.",
         known,
         draw_gaps,
     ),
