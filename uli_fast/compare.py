@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
+ORDER = "compare([learner, ...], problem, horizon)"
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -105,7 +107,8 @@ def _named(
         try:
             given = list(learners)
         except TypeError:
-            raise ArgumentError("learners", "must be a sequence or a mapping") from None
+            said = f"must be a sequence or a mapping{_meant(learners)}"
+            raise ArgumentError("learners", said) from None
         if any(x == y for x, y in combinations(given, 2)):
             raise ArgumentError("learners", "holds the same learner twice")
         named = dict(zip(_names(given), given, strict=True))
@@ -115,8 +118,16 @@ def _named(
         if not isinstance(name, str):
             raise ArgumentError("learners", f"names must be strings, got {name!r}")
         if not isinstance(learner, Learner):
-            raise ArgumentError("learners", f"{name}: is not a learner: {_check.called(learner)}")
+            said = _check.called(learner, ORDER)
+            raise ArgumentError("learners", f"{name}: is not a learner: {said}")
     return named
+
+
+def _meant(learners: Any) -> str:
+    """Say what is likely to have been meant by something that is not a list of learners."""
+    if _check.is_problem(learners):
+        return f", got {_check.called(learners, ORDER)}"
+    return f", got {learners!r}: put it in a list" if isinstance(learners, Learner) else ""
 
 
 def _names(learners: list[Any]) -> list[str]:

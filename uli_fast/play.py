@@ -55,10 +55,7 @@ def play(
     progress
         As for :func:`uli_fast.simulate`.
     """
-    if not isinstance(learner, ArmLearner):
-        raise ArgumentError("learner", f"is not a learner for arms: {_check.called(learner)}")
-    if not callable(reward_fn):
-        raise ArgumentError("reward_fn", f"must be callable, got {reward_fn!r}")
+    _refuse_others(learner, reward_fn)
     T = _check.horizon("horizon", horizon)
     recorded = _check.recorded_rounds("rounds", rounds, T)
     more: dict[str, Any] = {} if intercept is None else {"intercept": intercept}
@@ -123,6 +120,18 @@ def play(
         elapsed=time.perf_counter() - started,
         seconds=np.array([spent]),
     )
+
+
+def _refuse_others(learner: Any, reward_fn: Any) -> None:
+    """Refuse what cannot play and what cannot be played against."""
+    if not isinstance(learner, ArmLearner):
+        said = _check.called(learner)
+        if isinstance(reward_fn, ArmLearner):
+            said += "; did you mean play(learner, reward_fn, horizon, arms)?"
+        raise ArgumentError("learner", f"is not a learner for arms: {said}")
+    if not callable(reward_fn):
+        said = _check.called(reward_fn, "simulate(learner, problem, horizon)")
+        raise ArgumentError("reward_fn", f"must be callable, got {said}")
 
 
 def _as_array(quotas: list[int] | None) -> Any:

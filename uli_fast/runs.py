@@ -174,9 +174,12 @@ class Runs:
         total: F64 = (self._decisions()[1] * self._known_gaps()).sum(axis=1)
         return total
 
-    def coverage(self) -> metrics.Coverage:
-        """Count the replications that broke the guarantee, against delta."""
-        return metrics.coverage(self.holds, self.delta)
+    def coverage(self, level: float = metrics.LEVEL) -> metrics.Coverage:
+        """Count the replications that broke the guarantee, against delta.
+
+        ``level`` is that of the interval of the probability of a failure.
+        """
+        return metrics.coverage(self.holds, self.delta, _check.in_open_unit("level", level))
 
     @property
     def phases(self) -> list[list[Any]] | None:

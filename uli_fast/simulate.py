@@ -183,7 +183,8 @@ def check_pair(learner: Any, problem: Any, horizon: int, engine: str) -> str:
                 raise ArgumentError("problem", f"is not {what}: {problem!r}")
             break
     else:
-        raise ArgumentError("learner", f"is not a learner: {_check.called(learner)}")
+        said = _check.called(learner, "simulate(learner, problem, horizon)")
+        raise ArgumentError("learner", f"is not a learner: {said}")
     if isinstance(problem, ArmBandit):
         problem.check_horizon(horizon)
     player: Any = learner  # of a kind that plays this problem

@@ -20,8 +20,7 @@ def settled(r: Runs) -> B1:
     """
     if r.eliminated_at is not None and has_all_gaps(r):
         assert r.gaps is not None
-        gone: B1 = (r.eliminated_at > 0)[:, r.gaps > 0.0].all(axis=1)
-        return gone
+        return np.asarray((r.eliminated_at > 0)[:, r.gaps > 0.0].all(axis=1))
     if r.phase_facts is None or r.phase_rounds is None:
         return np.zeros(r.replications, np.bool_)
     current = (r.phase_rounds[:, :, 1] > 0).sum(axis=1) - 1

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from uli_fast.metrics import LEVEL
 from uli_fast.report.bounds import known, positive_gaps
 from uli_fast.report.canvas import Line
 from uli_fast.report.checks import Check, check, tightest
@@ -94,7 +95,7 @@ _DRAWINGS = (
     Drawing(
         "failures",
         "Failures",
-        "Share of the runs that went beyond F at some {round}, with the 95 % interval of its "
+        "Share of the runs that went beyond F at some {round}, with the {level} interval of its "
         "probability (Clopper and Pearson), against delta. Hollow: no F of its own, held against "
         "the tightest one here.",
         known,
@@ -169,7 +170,8 @@ def pictures_of(lines: Sequence[Line], salt: str) -> list[Picture]:
             draw = partial(draw_failures, against=against)
         svg = inline_svg(draw, shown, size, title, f"{salt}-{drawing.key}")
         word = unit(shown[0].runs)
-        caption = drawing.caption.format(round=word, Round=word.capitalize())
+        words = {"round": word, "Round": word.capitalize(), "level": f"{100.0 * LEVEL:g} %"}
+        caption = drawing.caption.format(**words)
         found.append(Picture(drawing.key, drawing.title, caption, svg, shown))
     return found
 
