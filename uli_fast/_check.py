@@ -13,11 +13,11 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from uli_fast._typing import B1, F64, I8, I64
+from uli_fast._typing import B1, F64, I8, I64, Played
 from uli_fast.errors import (
     ArgumentError,
     EngineError,
@@ -196,16 +196,14 @@ def schedule(name: str, value: Any) -> str | tuple[float, float]:
     return value
 
 
-def engine(value: Any, available: Sequence[str], why_not: str) -> str:
+def engine(value: Any, available: Sequence[str], why_not: str) -> Played:
     """Return an engine that exists and is available here."""
     known = ("auto", "skip", "rounds")
     if value not in known:
         raise EngineError("engine", f"must be one of {', '.join(known)}; got {value!r}")
-    if value == "auto":
-        return available[0]
-    if value not in available:
+    if value != "auto" and value not in available:
         raise EngineError("engine", f"{value!r} is not available: {why_not}")
-    return str(value)
+    return cast(Played, available[0] if value == "auto" else str(value))
 
 
 def vector(name: str, value: Any) -> F64:

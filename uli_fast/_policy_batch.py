@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from uli_fast._progress import Pace, Progress
-from uli_fast._typing import F64, I8, I64
+from uli_fast._typing import F64, I8, I64, Played
 from uli_fast.errors import SaturationWarning
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._policies import PolicyLearner, PolicyRun
@@ -30,7 +30,7 @@ class PolicyBatch:
         learner: PolicyLearner,
         problem: TabularMDP,
         T: int,
-        engine: str,
+        engine: Played,
         M: int,
         rounds: I64,
     ) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from uli_fast import _clock, metrics
 from uli_fast._progress import Progress
-from uli_fast._typing import F64, I64
+from uli_fast._typing import F64, I64, Played
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._sets import Block, BlockLog, SetLearner
 from uli_fast.problems.arms import ArmBandit
@@ -22,7 +22,7 @@ class SetBatch:
     """Replications that are played one by one, phase by phase."""
 
     def __init__(
-        self, learner: SetLearner, problem: Any, T: int, engine: str, M: int, rounds: I64
+        self, learner: SetLearner, problem: Any, T: int, engine: Played, M: int, rounds: I64
     ) -> None:
         self.learner, self.problem, self.T, self.engine = learner, problem, T, engine
         self.M, self.rounds = M, rounds

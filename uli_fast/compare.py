@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from uli_fast import _check
+from uli_fast._typing import Drawing, Engine
 from uli_fast.errors import ArgumentError
 from uli_fast.runs import Runs
 from uli_fast.simulate import Learner, Problem, check_pair, simulate
@@ -36,7 +37,7 @@ class Comparison:
 
         return runs_table(list(self.runs.values()), list(self.runs), title)
 
-    def plot(self, path: str | os.PathLike[str] | None = None, what: str = "gap") -> Figure:
+    def plot(self, path: str | os.PathLike[str] | None = None, what: Drawing = "gap") -> Figure:
         """Draw each learner's gap still to come under F_ULI, or its "regret"."""
         from uli_fast.report.figures import figure_of
 
@@ -65,7 +66,7 @@ def compare(
     replications: int = 1,
     seed: int | None = None,
     *,
-    engine: str = "auto",
+    engine: Engine = "auto",
     n_jobs: int = 1,
     progress: bool | Callable[[float], None] | None = None,
 ) -> Comparison:

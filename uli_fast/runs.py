@@ -18,7 +18,7 @@ import numpy as np
 
 from uli_fast import _check, metrics
 from uli_fast._files import flush, flush_folder, make_folder, refused, write_text
-from uli_fast._typing import B1, F64, I8, I64
+from uli_fast._typing import B1, F64, I8, I64, Drawing, Played
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RunsFileError, UliError
 from uli_fast.guarantees import Guarantee
 
@@ -79,7 +79,7 @@ class Runs:
     names: tuple[str, ...]
     horizon: int
     seed: int | None
-    engine: str
+    engine: Played
     gaps: F64 | None  # (K,), or (M, D) of the policies played; None where the truth is unknown
     rounds: I64  # (P,)
     plays: I64 | None  # (M, P, K) counts up to and including each recorded round
@@ -208,7 +208,7 @@ class Runs:
 
         return runs_table([self])
 
-    def plot(self, path: str | os.PathLike[str] | None = None, what: str = "gap") -> Figure:
+    def plot(self, path: str | os.PathLike[str] | None = None, what: Drawing = "gap") -> Figure:
         """Draw the gap still to come under F, or the "regret", on log-log axes."""
         from uli_fast.report.figures import figure_of
 

@@ -17,7 +17,7 @@ from uli_fast import _check, metrics
 from uli_fast._policy_batch import PolicyBatch
 from uli_fast._progress import Pace, Progress, follow
 from uli_fast._set_batch import SetBatch, block_arrays
-from uli_fast._typing import F64, I64, U64
+from uli_fast._typing import F64, I64, U64, Engine, Played
 from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner, ArmRun
 from uli_fast.learners._policies import PolicyLearner
@@ -61,7 +61,7 @@ def simulate(
     horizon: int,
     replications: int = 1,
     seed: int | None = None,
-    engine: str = "auto",
+    engine: Engine = "auto",
     rounds: Iterable[int] | None = None,
     n_jobs: int = 1,
     progress: bool | Callable[[float], None] | None = None,
@@ -171,7 +171,7 @@ def simulate(
     )
 
 
-def check_pair(learner: Any, problem: Any, horizon: int, engine: str) -> str:
+def check_pair(learner: Any, problem: Any, horizon: int, engine: str) -> Played:
     """Refuse what cannot be played, and what cannot be played on; return the engine."""
     for kind, played_on, what in (
         (SetLearner, LinearBandit, "a LinearBandit"),
@@ -288,7 +288,7 @@ class _Batch:
     problem: ArmBandit
     T: int
     seed: tuple[int, int]  # and the number of the first replication
-    engine: str
+    engine: Played
     rounds: I64
     out: _Outcome
 

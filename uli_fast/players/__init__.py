@@ -11,6 +11,7 @@ from uli_fast.learners._sets import SetLearner
 from uli_fast.learners.policy_elimination import PolicyElimination
 from uli_fast.players._base import Certificate, Decision, Player, describe
 from uli_fast.players.policy_elimination import PolicyDecision
+from uli_fast.players.spanner_elimination import VectorDecision
 from uli_fast.simulate import Learner
 
 # Learners and bases that are described by their parameters alone.
@@ -28,7 +29,15 @@ _PLAIN = (
     "Scrible",
 )
 
-__all__ = ["Certificate", "Decision", "Player", "PolicyDecision", "rebuilt", "restore"]
+__all__ = [
+    "Certificate",
+    "Decision",
+    "Player",
+    "PolicyDecision",
+    "VectorDecision",
+    "rebuilt",
+    "restore",
+]
 
 
 def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> Any:

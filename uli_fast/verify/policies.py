@@ -11,7 +11,7 @@ import numpy as np
 
 import uli_fast as uli
 from uli_fast._schedule import Size
-from uli_fast._typing import F64, I8, I64
+from uli_fast._typing import F64, I8, I64, Schedule
 from uli_fast.verify import Outcome, check, exact
 from uli_fast.verify.common import NEARLY, SIDES, simulate, within
 
@@ -379,6 +379,7 @@ def estimates(quick: bool) -> Outcome:
 
     Every active policy is estimated within 2^(-m-1).
     """
+    cases: list[tuple[tuple[int, int, int], Schedule, int, int]]
     cases = [((2, 2, 1), "proved", 3, 2), ((2, 2, 2), "sharp", 1, 2)]
     if not quick:
         cases = [
@@ -418,7 +419,7 @@ def wide_gaps(sizes: tuple[int, int, int], seed: int) -> Any:
     return uli.TabularMDP(mdp.transitions, rewards, np.full(sizes[0], 1.0 / sizes[0]))
 
 
-def followed(mdp: Any, schedule: str, phases: int, seed: int) -> Iterator[Followed]:
+def followed(mdp: Any, schedule: Schedule, phases: int, seed: int) -> Iterator[Followed]:
     """Yield whole phases, estimates and gaps computed by hand."""
     from uli_fast.simulate import generator
 
