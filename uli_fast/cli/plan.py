@@ -139,7 +139,7 @@ def _vectors(K: int, d: int, delta: float) -> _Subject:
         "Meta, GeometricHedge": uli.MetaElimination(hedge, delta).guarantee(rewards),
         "Meta, GeometricHedge, sharp": sharp.guarantee(rewards),
     }
-    title = f"{K} arms in {d} dimensions, arms and theta of norm at most 1, rewards in [-1, 1]"
+    title = f"{K} arms in {d} dimensions, rewards in [-1, 1]\narms and theta of norm at most 1"
     note = "LinearElimination, SpannerElimination: the same for any 1-subgaussian noise"
     return _Subject(title, bounds, notes=(note,))
 

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 SLOW = 10.0
 # Seconds between two reports of a part.
 OFTEN = 0.2
-# Seconds that a replication is tried here while others are played where nobody can look.
-TRIAL = 3.0
+# Seconds after which replications that are played where nobody can look are tried here, and for
+# how long each.
+UNSEEN, TRIAL = 10.0, 3.0
 
 
 class Watch:
@@ -87,7 +88,7 @@ class Watch:
             over.set()
 
     def _try(self, parts: Sequence[Part], over: threading.Event) -> None:
-        if over.wait(SLOW) or self._here:
+        if over.wait(UNSEEN) or self._here:
             return
         for part in parts:
             if not over.is_set() and part.cell.id not in self._measured:

@@ -223,6 +223,6 @@ def _few(runs: int) -> list[str]:
     found = metrics.coverage(np.ones(runs, np.bool_), 0.0)
     number_of = "1 run" if runs == 1 else f"{runs} runs"
     return [
-        f"An interval over few runs is wide: no failure in {number_of} is compatible with a "
-        f"probability of {found.high:.2g} (the end of the {found.percent} interval)."
+        f"A {found.percent} interval over few runs is wide: no failure in {number_of} is "
+        f"compatible with a probability of {found.high:.2g}."
     ]
