@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 import uli_fast as uli
 from uli_fast.cli import main
+from uli_fast.guarantees import ArmsInfo
 
 
 def plan(*words):
@@ -170,3 +171,12 @@ def test_bad_input_is_a_message(case):
     assert code != 0
     assert message in text
     assert "Traceback" not in text
+
+
+def test_vectors_show_both_modes_of_the_hedge():
+    _, text = plan("--arms", "20", "--dimension", "3", "--horizon", "1e5")
+    rewards = ArmsInfo(20, d=3, low=-1.0, high=1.0)
+    for mode, name in (("paper", "Meta, GeometricHedge"), ("sharp", "Meta, GeometricHedge, sharp")):
+        bound = uli.MetaElimination(uli.GeometricHedge(), 0.05, mode=mode).guarantee(rewards)
+        wanted = [bound.rounds_until(0.1), bound.rounds_until(0.01)]
+        assert row(text, name)[:2] == [f"{x:.2e}" for x in wanted]

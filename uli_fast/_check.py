@@ -13,11 +13,11 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from uli_fast._typing import B1, F64, I8, I64
+from uli_fast._typing import B1, F64, I8, I64, Played
 from uli_fast.errors import (
     ArgumentError,
     EngineError,
@@ -38,6 +38,7 @@ LONGEST_KEY, LONGEST_TABLE = 1000, 10**6  # characters of a request and of its m
 LONGEST_REASON = 10**4  # characters of why an outcome is missing
 LONGEST_WAIT = 1e10  # seconds, some 300 years
 MOST_ACTIONS = 127  # policies are int8
+MOST_AXES, MOST_ROWS = 32, 10**7  # of nested lists that are looked through
 FEW_ROWS = 32  # checked one by one: arrays are slower
 NOT_STOCHASTIC = 1e-9  # how far from 1 probabilities may add up
 Labels: TypeAlias = tuple[int | str, ...]
@@ -236,16 +237,14 @@ def schedule(name: str, value: Any) -> str | tuple[float, float]:
     return value
 
 
-def engine(value: Any, available: Sequence[str], why_not: str) -> str:
+def engine(value: Any, available: Sequence[str], why_not: str) -> Played:
     """Return an engine that exists and is available here."""
     known = ("auto", "skip", "rounds")
     if value not in known:
         raise EngineError("engine", f"must be one of {', '.join(known)}; got {value!r}")
-    if value == "auto":
-        return available[0]
-    if value not in available:
+    if value != "auto" and value not in available:
         raise EngineError("engine", f"{value!r} is not available: {why_not}")
-    return str(value)
+    return cast(Played, available[0] if value == "auto" else str(value))
 
 
 def vector(name: str, value: Any) -> F64:
@@ -258,9 +257,12 @@ def vector(name: str, value: Any) -> F64:
     return result
 
 
-def matrix(name: str, value: Any, copy: bool = True) -> F64:
-    """Return a non-empty, finite, two-dimensional float array, a copy unless told otherwise."""
-    result = _floats(name, value, copy)
+def matrix(name: str, value: Any, copy: bool = True, if_ragged: str = "") -> F64:
+    """Return a non-empty, finite, two-dimensional float array, a copy unless told otherwise.
+
+    ``if_ragged`` says what to do about rows of different lengths.
+    """
+    result = _floats(name, value, copy, if_ragged)
     if result.ndim != 2:
         raise ArgumentError(name, f"must be two-dimensional, got shape {result.shape}")
     if result.size == 0:
@@ -272,21 +274,46 @@ def vectors(name: str, value: Any) -> F64:
     """Return arms that are vectors, (K, d); an empty (0, 0) array if the value is none."""
     try:
         flat = np.ndim(value) != 2
-    except ValueError:  # ragged
-        raise ArgumentError(name, "must have rows of equal length") from None
+    except ValueError:
+        raise ArgumentError(name, ragged(value) or "must have rows of equal length") from None
     except Exception:  # whatever an object does when it is asked for its values
         raise ArgumentError(name, f"must be arms, got {type(value).__name__}") from None
     return np.zeros((0, 0)) if flat else matrix(name, value)
 
 
-def _floats(name: str, value: Any, copy: bool = True) -> F64:
+def ragged(value: Any, advice: str = "") -> str:
+    """Say which rows of nested lists differ in length; nothing where that is not the problem."""
+    rows = [value.tolist() if type(value) is np.ndarray and value.dtype == object else value]
+    for _ in range(MOST_AXES):  # a list may hold itself
+        nested = [_is_row(row) for row in rows]
+        if not all(nested) or not rows:
+            return "must be numbers or rows of numbers, not some of each" if any(nested) else ""
+        sizes = [len(row) for row in rows]
+        if len(set(sizes)) > 1:
+            odd = next(i for i, size in enumerate(sizes) if size != sizes[0])
+            return (
+                "must have rows of equal length: "
+                f"row 0 has length {sizes[0]}, row {odd} has length {sizes[odd]}{advice}"
+            )
+        if sum(sizes) > MOST_ROWS:
+            return ""
+        rows = [inner for row in rows for inner in row]
+    return ""
+
+
+def _is_row(value: Any) -> bool:
+    return type(value) in (list, tuple) or (type(value) is np.ndarray and value.ndim > 0)
+
+
+def _floats(name: str, value: Any, copy: bool = True, if_ragged: str = "") -> F64:
     try:
         if np.iscomplexobj(value) or np.asarray(value).dtype.kind in "US":
             raise TypeError
         result = np.array(value, dtype=np.float64, copy=copy or None)
     except Exception:  # whatever an object does when it is asked for its values
+        uneven = ragged(value, f"; {if_ragged}" if if_ragged else "")
         raise ArgumentError(
-            name, f"must be an array of numbers, got {type(value).__name__}"
+            name, uneven or f"must be an array of numbers, got {type(value).__name__}"
         ) from None
     # extremes of NaN are NaN; temporary arrays would take longer than the rest of a design
     low, high = result.min(initial=0.0), result.max(initial=0.0)
@@ -309,11 +336,26 @@ def inner_products(name: str, theta: F64, arms: F64, largest: float = LARGEST_NU
     return np.clip(result, -largest, largest)
 
 
-def called(value: Any) -> str:
-    """Return how a value that is not a learner is shown; a class lacks its parentheses."""
+def called(value: Any, usage: str = "") -> str:
+    """Return how a value that is not a learner is shown, and what may have been meant.
+
+    A class lacks its parentheses; a problem stands in the learner's place, where ``usage`` says
+    what comes first.
+    """
     if isinstance(value, type):
         return f"the class {value.__name__}; did you mean {value.__name__}()?"
+    if usage and is_problem(value):
+        return f"{value!r}, which is a problem; did you mean {usage}?"
     return repr(value)
+
+
+def is_problem(value: Any) -> bool:
+    """Return whether a value is something to play against."""
+    from uli_fast.problems.arms import ArmBandit
+    from uli_fast.problems.linear import LinearBandit
+    from uli_fast.problems.tabular_mdp import TabularMDP
+
+    return isinstance(value, ArmBandit | LinearBandit | TabularMDP)
 
 
 def same_length(name: str, value: Sequence[Any] | F64, size: int) -> None:
@@ -749,6 +791,10 @@ def initial_state(name: str, value: Any, support: B1) -> int:
 
 def decision(name: str, value: Any, asked: int) -> int:
     """Return the position of a decision, from its id: one of 1..asked."""
+    if isinstance(value, tuple) and hasattr(value, "id"):
+        raise UnknownDecisionError(
+            name, f"must be the decision's id, not the decision itself: pass {value.id}, its .id"
+        )
     try:
         position = whole(name, value) - 1
     except ArgumentError:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from uli_fast._progress import Pace, Progress
-from uli_fast._typing import F64, I8, I64
+from uli_fast._typing import F64, I8, I64, Played
 from uli_fast.errors import SaturationWarning
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._policies import PolicyLearner, PolicyRun
@@ -30,13 +30,14 @@ class PolicyBatch:
         learner: PolicyLearner,
         problem: TabularMDP,
         T: int,
-        engine: str,
+        engine: Played,
         M: int,
         rounds: I64,
     ) -> None:
         self.learner, self.problem, self.T, self.engine = learner, problem, T, engine
         self.M, self.rounds = M, rounds
         self.played: list[PolicyRun | None] = [None] * M
+        self.seconds: F64 = np.zeros(M)
         self.budget = FIRST_BUDGET
 
     def play(self, r: int, rng: np.random.Generator, stop: threading.Event, bar: Progress) -> None:
@@ -46,7 +47,7 @@ class PolicyBatch:
         while not done and not stop.is_set():
             done = pace.chunk(run.advance)
             bar.report(r, min(1.0, run.t / self.T))
-        self.budget = pace.budget
+        self.budget, self.seconds[r] = pace.budget, pace.seconds
         self.played[r] = run
 
     def runs(self, seed: int, guarantee: Guarantee | None, began: float) -> Runs:
@@ -77,6 +78,7 @@ class PolicyBatch:
             **phase_arrays(played, scale),
             delta=self.learner.delta,
             elapsed=time.perf_counter() - began,
+            seconds=self.seconds,
         )
 
     def _policies(self, played: list[PolicyRun], D: int) -> I8 | None:

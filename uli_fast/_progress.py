@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from uli_fast import _clock
+
 # Seconds before a bar appears.
 PATIENCE = 1.0
 # A chunk of a kernel takes between these many seconds once the budget has settled.
@@ -17,16 +19,18 @@ LARGEST_BUDGET = 1 << 40
 
 
 class Pace:
-    """Finds the steps of a kernel that take about half a second."""
+    """Finds the steps of a kernel that take about half a second, and adds up what they take."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
+        self.seconds = 0.0
 
     def chunk(self, advance: Callable[[int], bool]) -> bool:
         """Let a run advance by the budget; return what it says of being done."""
-        begun = time.perf_counter()
+        begun = _clock.now()
         done = advance(self.budget)
-        spent = time.perf_counter() - begun
+        spent = _clock.now() - begun
+        self.seconds += spent
         if spent > LONG_CHUNK:
             self.budget = max(1, self.budget // 2)
         elif spent < SHORT_CHUNK and not done:
@@ -81,25 +85,44 @@ class _Bar:
 
     def show(self, fraction: float) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
         if self._bar is None and time.monotonic() >= self._visible_from:
             columns = (
                 TextColumn("simulating"),
                 BarColumn(),
-                TaskProgressColumn(),
-                TimeRemainingColumn(),
+                TextColumn("{task.description}"),
             )
             console = Console(stderr=True)
             self._bar = RichProgress(*columns, console=console, transient=console.is_terminal)
             self._task = self._bar.add_task("", total=1.0)
             self._bar.start()
         if isinstance(self._bar, RichProgress):
-            self._bar.update(self._task, completed=fraction)
+            left = self._bar.tasks[0].time_remaining
+            said = share(fraction) + ("" if left is None else f", {duration(left)} left")
+            self._bar.update(self._task, completed=fraction, description=said)
 
     def close(self) -> None:
         from rich.progress import Progress as RichProgress
 
         if isinstance(self._bar, RichProgress):
             self._bar.stop()
+
+
+def share(fraction: float) -> str:
+    """Return a fraction as a percentage; a tiny one is not nothing."""
+    percent = 100.0 * fraction
+    return f"{percent:.0f} %" if percent >= 1.0 or percent == 0.0 else f"{percent:.2g} %"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, up to centuries."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    hours = seconds / 3600
+    if hours < 48:
+        return f"{hours:.1f} h"
+    return f"{hours / 24:.0f} days" if hours < 24 * 730 else f"{hours / 8766:,.0f} years"

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from uli_fast import metrics
+from uli_fast import _clock, metrics
 from uli_fast._progress import Progress
-from uli_fast._typing import F64, I64
+from uli_fast._typing import F64, I64, Played
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._sets import Block, BlockLog, SetLearner
 from uli_fast.problems.arms import ArmBandit
@@ -22,20 +22,21 @@ class SetBatch:
     """Replications that are played one by one, phase by phase."""
 
     def __init__(
-        self, learner: SetLearner, problem: Any, T: int, engine: str, M: int, rounds: I64
+        self, learner: SetLearner, problem: Any, T: int, engine: Played, M: int, rounds: I64
     ) -> None:
         self.learner, self.problem, self.T, self.engine = learner, problem, T, engine
         self.M, self.rounds = M, rounds
         self.logs: list[BlockLog] = [BlockLog() for _ in range(M)]
+        self.seconds: F64 = np.zeros(M)
 
     def play(self, r: int, rng: np.random.Generator, stop: threading.Event, bar: Progress) -> None:
         """Play replication r to the horizon."""
         run = self.learner.begin(self.problem, rng, self.engine, self.T)
-        done = False
+        done, begun = False, _clock.now()
         while not done and not stop.is_set():
             done = run.advance()
             bar.report(r, min(1.0, run.t / self.T))
-        self.logs[r] = run.log
+        self.logs[r], self.seconds[r] = run.log, _clock.now() - begun
 
     def runs(self, seed: int, guarantee: Guarantee | None, began: float) -> Runs:
         """Return what happened."""
@@ -65,6 +66,7 @@ class SetBatch:
             baseline=self.learner.baseline,
             delta=self.learner.delta,
             elapsed=time.perf_counter() - began,
+            seconds=self.seconds,
             **blocks,
         )
 

@@ -19,6 +19,7 @@ from uli_fast._study_setup import Setup
 from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError
 from uli_fast.players._base import Decision
 from uli_fast.players.policy_elimination import PolicyDecision, PolicyPlayer
+from uli_fast.players.spanner_elimination import VectorDecision
 
 ROUNDING = 1e-9
 
@@ -31,7 +32,7 @@ class Trace:
         self.player: Any = setup.start()
         self.kind = Episode if isinstance(self.player, PolicyPlayer) else Record
         self.records: list[Record | Episode] = []
-        self.decisions: list[Decision | PolicyDecision] = []
+        self.decisions: list[Decision | VectorDecision | PolicyDecision] = []
         self.requests: dict[str, int] = {}
 
     def replay(self, events: Iterable[Event]) -> None:

@@ -1,8 +1,8 @@
-"""Array aliases used throughout the package."""
+"""Aliases used throughout the package: arrays, and words that are options."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,3 +15,11 @@ I8: TypeAlias = NDArray[np.int8]
 B1: TypeAlias = NDArray[np.bool_]
 # Reward sums: int64 for Bernoulli arms (exact to 10**18), float64 otherwise.
 Total: TypeAlias = NDArray[Any]
+
+Played: TypeAlias = Literal["skip", "rounds"]
+Engine: TypeAlias = Literal["auto", "skip", "rounds"]  # "auto" becomes one of the others
+MetaMode: TypeAlias = Literal["paper", "sharp"]
+SpannerMode: TypeAlias = Literal["soft", "paper"]
+Schedule: TypeAlias = Literal["proved", "sharp"]
+Method: TypeAlias = Literal["auto", "plain", "trie", "search"]
+Drawing: TypeAlias = Literal["gap", "regret"]

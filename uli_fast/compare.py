@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from uli_fast import _check
+from uli_fast._typing import Drawing, Engine
 from uli_fast.errors import ArgumentError
 from uli_fast.runs import Runs
 from uli_fast.simulate import Learner, Problem, check_pair, simulate
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
     from rich.table import Table
+
+ORDER = "compare([learner, ...], problem, horizon)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,7 @@ class Comparison:
 
         return runs_table(list(self.runs.values()), list(self.runs), title)
 
-    def plot(self, path: str | os.PathLike[str] | None = None, what: str = "gap") -> Figure:
+    def plot(self, path: str | os.PathLike[str] | None = None, what: Drawing = "gap") -> Figure:
         """Draw each learner's gap still to come under F_ULI, or its "regret"."""
         from uli_fast.report.figures import figure_of
 
@@ -63,7 +66,7 @@ def compare(
     replications: int = 1,
     seed: int | None = None,
     *,
-    engine: str = "auto",
+    engine: Engine = "auto",
     n_jobs: int = 1,
     progress: bool | Callable[[float], None] | None = None,
 ) -> Comparison:
@@ -105,7 +108,8 @@ def _named(
         try:
             given = list(learners)
         except TypeError:
-            raise ArgumentError("learners", "must be a sequence or a mapping") from None
+            said = f"must be a sequence or a mapping{_meant(learners)}"
+            raise ArgumentError("learners", said) from None
         if any(x == y for x, y in combinations(given, 2)):
             raise ArgumentError("learners", "holds the same learner twice")
         named = dict(zip(_names(given), given, strict=True))
@@ -115,8 +119,16 @@ def _named(
         if not isinstance(name, str):
             raise ArgumentError("learners", f"names must be strings, got {name!r}")
         if not isinstance(learner, Learner):
-            raise ArgumentError("learners", f"{name}: is not a learner: {_check.called(learner)}")
+            said = _check.called(learner, ORDER)
+            raise ArgumentError("learners", f"{name}: is not a learner: {said}")
     return named
+
+
+def _meant(learners: Any) -> str:
+    """Say what is likely to have been meant by something that is not a list of learners."""
+    if _check.is_problem(learners):
+        return f", got {_check.called(learners, ORDER)}"
+    return f", got {learners!r}: put it in a list" if isinstance(learners, Learner) else ""
 
 
 def _names(learners: list[Any]) -> list[str]:

@@ -17,15 +17,29 @@ if TYPE_CHECKING:
     from uli_fast.guarantees import Guarantee
 
 
+# Of the interval of a failure probability, unless asked for otherwise.
+LEVEL = 0.95
+
+
 class Coverage(NamedTuple):
-    """How often the guarantee failed, against what it allows."""
+    """How often the guarantee failed, against what it allows.
+
+    ``low`` and ``high`` are the exact interval (Clopper and Pearson) of the probability of a
+    failure: it holds the truth with probability ``level`` at least.
+    """
 
     failures: int
     runs: int
     rate: float
-    low: float  # Clopper-Pearson 95 % interval of the failure probability
+    low: float
     high: float
-    delta: float
+    delta: float  # what the guarantee allows
+    level: float = LEVEL  # of the interval
+
+    @property
+    def percent(self) -> str:
+        """The level in words, such as "95 %"."""
+        return f"{100.0 * self.level:.6g} %"
 
 
 class Phase(NamedTuple):
@@ -93,15 +107,15 @@ def _each(gaps: F64) -> F64:
     return gaps if gaps.ndim == 1 else gaps[:, None, :]
 
 
-def coverage(holds: B1, delta: float) -> Coverage:
-    """Count failures, with the exact 95 % interval of their probability."""
+def coverage(holds: B1, delta: float, level: float = LEVEL) -> Coverage:
+    """Count failures, with the exact interval of their probability."""
     from scipy.stats import beta
 
-    runs = holds.size
+    runs, miss = holds.size, (1.0 - level) / 2.0
     failures = int(runs - holds.sum())
-    low = 0.0 if failures == 0 else float(beta.ppf(0.025, failures, runs - failures + 1))
-    high = 1.0 if failures == runs else float(beta.ppf(0.975, failures + 1, runs - failures))
-    return Coverage(failures, runs, failures / runs, low, high, delta)
+    low = 0.0 if failures == 0 else float(beta.ppf(miss, failures, runs - failures + 1))
+    high = 1.0 if failures == runs else float(beta.isf(miss, failures + 1, runs - failures))
+    return Coverage(failures, runs, failures / runs, low, high, delta, level)
 
 
 def phases(eliminated_at: I64, quotas: I64, horizon: int) -> list[Phase]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from uli_fast import _check, metrics
+from uli_fast import _check, _clock, metrics
 from uli_fast._progress import follow
 from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner
@@ -55,10 +55,7 @@ def play(
     progress
         As for :func:`uli_fast.simulate`.
     """
-    if not isinstance(learner, ArmLearner):
-        raise ArgumentError("learner", f"is not a learner for arms: {_check.called(learner)}")
-    if not callable(reward_fn):
-        raise ArgumentError("reward_fn", f"must be callable, got {reward_fn!r}")
+    _refuse_others(learner, reward_fn)
     T = _check.horizon("horizon", horizon)
     recorded = _check.recorded_rounds("rounds", rounds, T)
     more: dict[str, Any] = {} if intercept is None else {"intercept": intercept}
@@ -79,7 +76,7 @@ def play(
     # A user's f is followed round by round; proved ones decrease and need last plays only.
     follow_f = guarantee is not None and not guarantee.proved and gaps is not None
     worst = 0.0
-    started = time.perf_counter()
+    started, begun = time.perf_counter(), _clock.now()
     counts = np.zeros(K, np.int64)
     last = np.zeros(K, np.int64)
     plays = np.zeros((1, recorded.size, K), np.int64)
@@ -99,6 +96,7 @@ def play(
                 worst = max(worst, ratio)
             if t % 1024 == 0 or t == T:
                 bar.report(0, t / T)
+    spent = _clock.now() - begun
     return Runs(
         learner=repr(learner),
         problem=getattr(reward_fn, "__name__", type(reward_fn).__name__),
@@ -120,7 +118,20 @@ def play(
         quotas=_as_array(learner.quotas(K, T, (player.low, player.high))),
         phase_lengths=_as_array(learner.phase_lengths(player.features, T)),
         elapsed=time.perf_counter() - started,
+        seconds=np.array([spent]),
     )
+
+
+def _refuse_others(learner: Any, reward_fn: Any) -> None:
+    """Refuse what cannot play and what cannot be played against."""
+    if not isinstance(learner, ArmLearner):
+        said = _check.called(learner)
+        if isinstance(reward_fn, ArmLearner):
+            said += "; did you mean play(learner, reward_fn, horizon, arms)?"
+        raise ArgumentError("learner", f"is not a learner for arms: {said}")
+    if not callable(reward_fn):
+        said = _check.called(reward_fn, "simulate(learner, problem, horizon)")
+        raise ArgumentError("reward_fn", f"must be callable, got {said}")
 
 
 def _as_array(quotas: list[int] | None) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 
 from uli_fast import _check, metrics
 from uli_fast._files import flush, flush_folder, make_folder, refused, write_text
-from uli_fast._typing import B1, F64, I8, I64
+from uli_fast._typing import B1, F64, I8, I64, Drawing, Played
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RunsFileError, UliError
 from uli_fast.guarantees import Guarantee
 
@@ -49,6 +49,7 @@ PER_REPLICATION = (
     "visits",
     "phase_rounds",
     "phase_facts",
+    "seconds",
 )
 
 
@@ -78,7 +79,7 @@ class Runs:
     names: tuple[str, ...]
     horizon: int
     seed: int | None
-    engine: str
+    engine: Played
     gaps: F64 | None  # (K,), or (M, D) of the policies played; None where the truth is unknown
     rounds: I64  # (P,)
     plays: I64 | None  # (M, P, K) counts up to and including each recorded round
@@ -107,7 +108,8 @@ class Runs:
     delta: float = math.nan  # of the learner
     tv_bound: float = 0.0  # distance of the joint law of the runs from the exact one
     tv_spent: F64 | None = None  # (M,) of it, where it is positive
-    elapsed: float = 0.0  # seconds
+    elapsed: float = 0.0  # seconds, from the call to the result
+    seconds: F64 | None = None  # (M,) of playing; None in files of versions before 0.7
 
     @property
     def replications(self) -> int:
@@ -116,8 +118,14 @@ class Runs:
 
     @property
     def speed(self) -> float:
-        """Rounds per second, over all replications."""
-        return self.horizon * self.replications / max(self.elapsed, 1e-9)
+        """Rounds per second of playing, of one thread; NaN where that was not measured.
+
+        Compiling kernels, loading them and the set-up of a run are not in it, so that it is the
+        same for a first call and a second one, for one thread and many.
+        """
+        if self.seconds is None:
+            return math.nan
+        return self.horizon * self.replications / max(float(self.seconds.sum()), 1e-9)
 
     @property
     def regret(self) -> F64:
@@ -166,9 +174,12 @@ class Runs:
         total: F64 = (self._decisions()[1] * self._known_gaps()).sum(axis=1)
         return total
 
-    def coverage(self) -> metrics.Coverage:
-        """Count the replications that broke the guarantee, against delta."""
-        return metrics.coverage(self.holds, self.delta)
+    def coverage(self, level: float = metrics.LEVEL) -> metrics.Coverage:
+        """Count the replications that broke the guarantee, against delta.
+
+        ``level`` is that of the interval of the probability of a failure.
+        """
+        return metrics.coverage(self.holds, self.delta, _check.in_open_unit("level", level))
 
     @property
     def phases(self) -> list[list[Any]] | None:
@@ -197,7 +208,7 @@ class Runs:
 
         return runs_table([self])
 
-    def plot(self, path: str | os.PathLike[str] | None = None, what: str = "gap") -> Figure:
+    def plot(self, path: str | os.PathLike[str] | None = None, what: Drawing = "gap") -> Figure:
         """Draw the gap still to come under F, or the "regret", on log-log axes."""
         from uli_fast.report.figures import figure_of
 
@@ -286,10 +297,12 @@ class Runs:
             value = getattr(self, f.name)
             if f.name == "phase_work" and value is not None:
                 value = value[:, :, :2]  # not its seconds
+            if f.name in ("elapsed", "seconds"):
+                continue
             if isinstance(value, np.ndarray):
                 total.update(f"{f.name} {value.dtype} {value.shape}".encode())
                 total.update(np.ascontiguousarray(value).tobytes())
-            elif f.name != "elapsed":
+            else:
                 total.update(f"{f.name} {value!r}".encode())
         return total.hexdigest()
 

@@ -17,7 +17,7 @@ from uli_fast import _check, metrics
 from uli_fast._policy_batch import PolicyBatch
 from uli_fast._progress import Pace, Progress, follow
 from uli_fast._set_batch import SetBatch, block_arrays
-from uli_fast._typing import F64, I64, U64
+from uli_fast._typing import F64, I64, U64, Engine, Played
 from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner, ArmRun
 from uli_fast.learners._policies import PolicyLearner
@@ -61,7 +61,7 @@ def simulate(
     horizon: int,
     replications: int = 1,
     seed: int | None = None,
-    engine: str = "auto",
+    engine: Engine = "auto",
     rounds: Iterable[int] | None = None,
     n_jobs: int = 1,
     progress: bool | Callable[[float], None] | None = None,
@@ -167,10 +167,11 @@ def simulate(
         tv_bound=float(out.tv.sum()),
         tv_spent=out.tv if out.tv.any() else None,
         elapsed=time.perf_counter() - started,
+        seconds=out.seconds,
     )
 
 
-def check_pair(learner: Any, problem: Any, horizon: int, engine: str) -> str:
+def check_pair(learner: Any, problem: Any, horizon: int, engine: str) -> Played:
     """Refuse what cannot be played, and what cannot be played on; return the engine."""
     for kind, played_on, what in (
         (SetLearner, LinearBandit, "a LinearBandit"),
@@ -182,7 +183,8 @@ def check_pair(learner: Any, problem: Any, horizon: int, engine: str) -> str:
                 raise ArgumentError("problem", f"is not {what}: {problem!r}")
             break
     else:
-        raise ArgumentError("learner", f"is not a learner: {_check.called(learner)}")
+        said = _check.called(learner, "simulate(learner, problem, horizon)")
+        raise ArgumentError("learner", f"is not a learner: {said}")
     if isinstance(problem, ArmBandit):
         problem.check_horizon(horizon)
     player: Any = learner  # of a kind that plays this problem
@@ -259,6 +261,7 @@ class _Outcome:
     broken: Any
     tv: F64
     ratios: F64
+    seconds: F64
     logs: list[BlockLog]
 
     @classmethod
@@ -272,6 +275,7 @@ class _Outcome:
             broken=np.zeros(M, np.bool_),
             tv=np.zeros(M),
             ratios=np.full(M, np.nan),
+            seconds=np.zeros(M),
             logs=[BlockLog() for _ in range(M)],
         )
 
@@ -284,7 +288,7 @@ class _Batch:
     problem: ArmBandit
     T: int
     seed: tuple[int, int]  # and the number of the first replication
-    engine: str
+    engine: Played
     rounds: I64
     out: _Outcome
 
@@ -332,6 +336,7 @@ class _Batch:
         if done:
             for r, run, plays in zip(group, runs, counts, strict=True):
                 self._keep(r, run, plays)
+                self.out.seconds[r] = pace.seconds / len(group)  # they are played together
         return pace.budget
 
     def _keep(self, r: int, run: ArmRun, counts: I64) -> None:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from uli_fast import _check
 from uli_fast._history import History
@@ -32,8 +32,10 @@ from uli_fast.errors import (
     StudyError,
     StudyWriteError,
 )
+from uli_fast.players._base import Decision
 from uli_fast.players._certificate import Certificate
-from uli_fast.players.policy_elimination import PolicyPlayer
+from uli_fast.players.policy_elimination import PolicyDecision, PolicyPlayer
+from uli_fast.players.spanner_elimination import VectorDecision
 from uli_fast.runs import versions
 
 if TYPE_CHECKING:
@@ -154,6 +156,19 @@ class Study:
 
     # Deciding.
 
+    @overload
+    def ask(
+        self,
+        request_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        state: int,
+        **more: Any,
+    ) -> PolicyDecision: ...
+    @overload
+    def ask(
+        self, request_id: str | None = None, metadata: Mapping[str, Any] | None = None, **more: Any
+    ) -> Decision | VectorDecision: ...
     def ask(
         self, request_id: str | None = None, metadata: Mapping[str, Any] | None = None, **more: Any
     ) -> Any:

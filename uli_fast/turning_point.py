@@ -36,6 +36,8 @@ from uli_fast.problems.arms import ArmBandit, DeterministicBandit
 if TYPE_CHECKING:
     from rich.table import Table
 
+ORDER = "turning_point(uli_learner, optimistic_learner, problem)"
+
 
 @dataclass(frozen=True)
 class TurningPoint:
@@ -165,12 +167,7 @@ def turning_point(
     seed, n_jobs, progress
         As for :func:`uli_fast.simulate`.
     """
-    if not isinstance(uli_learner, ArmLearner) or uli_learner.baseline:
-        raise ArgumentError("uli_learner", f"must eliminate arms of a list, got {uli_learner!r}")
-    if not isinstance(optimistic_learner, OptimisticLearner):
-        raise ArgumentError("optimistic_learner", f"must be UCB or LilUCB: {optimistic_learner!r}")
-    if not isinstance(problem, ArmBandit):
-        raise ArgumentError("problem", f"is not a bandit with finitely many arms: {problem!r}")
+    _refuse_others(uli_learner, optimistic_learner, problem)
     T = _check.horizon("horizon", horizon)
     M = _check.replications("replications", replications)
     entropy = _check.seed("seed", seed)
@@ -202,6 +199,20 @@ def turning_point(
         seed=entropy,
         _duel=duel,
     )
+
+
+def _refuse_others(uli_learner: Any, optimistic_learner: Any, problem: Any) -> None:
+    """Refuse what cannot be held against each other."""
+    if not isinstance(uli_learner, ArmLearner) or uli_learner.baseline:
+        said = _check.called(uli_learner, ORDER)
+        if isinstance(uli_learner, OptimisticLearner):
+            said += f", which is optimistic; did you mean {ORDER}?"
+        raise ArgumentError("uli_learner", f"must eliminate arms of a list, got {said}")
+    if not isinstance(optimistic_learner, OptimisticLearner):
+        said = _check.called(optimistic_learner, ORDER)
+        raise ArgumentError("optimistic_learner", f"must be UCB or LilUCB: {said}")
+    if not isinstance(problem, ArmBandit):
+        raise ArgumentError("problem", f"is not a bandit with finitely many arms: {problem!r}")
 
 
 def _closed_form(

@@ -55,8 +55,6 @@ def demo(horizon: int, replications: int, seed: int, delta: float, out: Path) ->
     trial = uli.datasets.load("isis2")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", uli.errors.GuaranteeWarning)  # said in words below
-        for learner in learners.values():  # so that the table's speeds are without compilation
-            uli.simulate(learner, trial, 1000, min(replications, 16), seed=0)
         result = uli.compare(learners, trial, horizon, replications, seed, n_jobs=-1)
     console.print(result.table())
     console.print(

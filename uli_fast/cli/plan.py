@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # Rounds for the regret bound, and the most that a turning point is looked for.
 HORIZON, TURNING_HORIZON = 10**6, 10**12
-# Columns of numbers beside a name, in 80 characters.
-MOST_COLUMNS = 5
+# Columns of numbers beside a name, in 80 characters, and the longest name.
+MOST_COLUMNS, LONGEST_NAME = 5, 27
 
 
 def _numbers(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
@@ -131,12 +131,15 @@ def _vectors(K: int, d: int, delta: float) -> _Subject:
     # Means may lie anywhere in [-1, 1]: all rows are about rewards that do, in their units.
     # The noise of such rewards is 1-subgaussian, as the first two assume.
     rewards = ArmsInfo(K, d=d, low=-1.0, high=1.0)
+    hedge = uli.GeometricHedge()
+    sharp = uli.MetaElimination(hedge, delta, mode="sharp")
     bounds = {
         "LinearElimination": uli.LinearElimination(delta, R=1.0).guarantee(size),
         "SpannerElimination": uli.SpannerElimination(delta, C=1.2, R=1.0).guarantee(size),
-        "Meta, GeometricHedge": uli.MetaElimination(uli.GeometricHedge(), delta).guarantee(rewards),
+        "Meta, GeometricHedge": uli.MetaElimination(hedge, delta).guarantee(rewards),
+        "Meta, GeometricHedge, sharp": sharp.guarantee(rewards),
     }
-    title = f"{K} arms in {d} dimensions, arms and theta of norm at most 1, rewards in [-1, 1]"
+    title = f"{K} arms in {d} dimensions, rewards in [-1, 1]\narms and theta of norm at most 1"
     note = "LinearElimination, SpannerElimination: the same for any 1-subgaussian noise"
     return _Subject(title, bounds, notes=(note,))
 
@@ -177,7 +180,7 @@ def _tables(subject: _Subject, eps: list[float], T: int, delta: float) -> Iterat
     from rich.text import Text
 
     from uli_fast.guarantees import confidence
-    from uli_fast.report.tables import LONGEST_NAME, plain_table
+    from uli_fast.report.tables import plain_table
     from uli_fast.report.words import squeezed
 
     bounds, gaps = subject.bounds, subject.gaps
@@ -197,7 +200,7 @@ def _tables(subject: _Subject, eps: list[float], T: int, delta: float) -> Iterat
         shown = every[i : i + MOST_COLUMNS]
         table = plain_table(subject.title if i == 0 else "", ["learner", *(x for x, _ in shown)])
         for name, cells in zip(bounds, zip(*(x for _, x in shown), strict=True), strict=True):
-            table.add_row(Text(squeezed(name, LONGEST_NAME + 1)), *map(_short, cells))
+            table.add_row(Text(squeezed(name, LONGEST_NAME)), *map(_short, cells))
         yield table
     yield Text("\n".join(lines))
 

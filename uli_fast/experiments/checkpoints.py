@@ -11,7 +11,7 @@ from typing import Any
 from uli_fast import _check
 from uli_fast._files import refused
 from uli_fast._fingerprint import fingerprint
-from uli_fast._progress import follow
+from uli_fast._progress import Progress, follow
 from uli_fast.errors import ArgumentError
 from uli_fast.experiments.store import Store, locked, refuse_strangers
 from uli_fast.runs import Runs
@@ -63,6 +63,7 @@ def simulate_kept(
         while missing:
             at, n = missing[0]
             n = min(n, size)
+            kept = M - sum(count for _, count in missing)
             begun = time.perf_counter()
             part = simulate(
                 learner,
@@ -73,7 +74,7 @@ def simulate_kept(
                 engine,
                 listed,
                 n_jobs,
-                progress=False,
+                progress=_of_part(bar, kept / M, n / M),
                 keep_plays=keep_plays,
                 first_replication=at,
             )
@@ -86,6 +87,11 @@ def simulate_kept(
     if keep_plays and runs.plays is None:
         raise ArgumentError("keep_plays", "the checkpoint was made without them")
     return runs
+
+
+def _of_part(bar: Progress, kept: float, size: float) -> Callable[[float], None]:
+    """Return what takes the fraction of a part that is done for one of the whole."""
+    return lambda fraction: bar.report(0, min(0.999, kept + size * fraction))
 
 
 def is_plain(learner: Any) -> bool:

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 from uli_fast import _check
 from uli_fast._files import refused
-from uli_fast._progress import follow
+from uli_fast._progress import duration, follow
 from uli_fast.errors import GuaranteeWarning, ResultsError
 from uli_fast.experiments.build import learner_of, problem_of
 from uli_fast.experiments.results import Results, has_manifest, read_manifest, write_manifest
 from uli_fast.experiments.store import Store, locked, refuse_strangers
 from uli_fast.experiments.study_file import Cell, StudyFile
+from uli_fast.experiments.watch import Unwatched, Watch
 from uli_fast.runs import Runs
 
 # The most replications that a part may have.
@@ -30,6 +31,7 @@ LARGEST_PART = 4096
 OWN = r"\.lock|cells|\.manifest\.json-.*|report\.html|runs\.parquet"
 # Seconds between two looks of a worker process at whether its parent is there.
 LOOK_SECONDS = 1.0
+UNWATCHED = Unwatched()
 
 
 class Part(NamedTuple):
@@ -41,16 +43,22 @@ class Part(NamedTuple):
     total: int  # replications of the whole study
 
 
-def play(part: Part) -> tuple[Part, Runs, float]:
+def play(part: Part, watch: Watch | Unwatched = UNWATCHED) -> tuple[Part, Runs, float]:
     """Run a part; the work of one task, in a thread or in a process anywhere."""
+    begun = time.perf_counter()
+    runs = simulated(part, watch.follow(part))
+    return part, runs, time.perf_counter() - begun
+
+
+def simulated(part: Part, progress: bool | Callable[[float], None]) -> Runs:
+    """Return the Runs of a part."""
     from uli_fast.simulate import keeps_plays, simulate
 
     spec = part.cell.spec
     problem = problem_of("problem", spec["problem"])
     kept = keeps_plays(problem, spec["rounds"], spec["horizon"], part.total)
-    begun = time.perf_counter()
     with _quiet():
-        runs = simulate(
+        return simulate(
             learner_of("learner", spec["learner"]),
             problem,
             spec["horizon"],
@@ -58,11 +66,10 @@ def play(part: Part) -> tuple[Part, Runs, float]:
             spec["seed"],
             spec["engine"],
             spec["rounds"],
-            progress=False,
+            progress=progress,
             keep_plays=None if kept else False,
             first_replication=part.first,
         )
-    return part, runs, time.perf_counter() - begun
 
 
 def play_for(parent: int, part: Part) -> tuple[Part, Runs, float]:
@@ -218,14 +225,15 @@ class _Work:
         if whole == 0:
             self.say("nothing is missing")
             return
-        done = 0
-        for parts in (self._pilots(), self._pilots(slower_than=0.3), self._rest()):
-            with closing(self._played(list(parts))) as played:  # at once, also after Ctrl-C
+        watch = Watch(whole, report, self.say)
+        for chosen in (self._pilots(), self._pilots(slower_than=0.3), self._rest()):
+            parts = list(chosen)
+            # At once, also after Ctrl-C.
+            with watch.trying(parts), closing(self._played(parts, watch)) as played:
                 for part, runs, seconds in played:
                     self.stores[part.cell.id].add(part.first, runs)
                     self.seconds[part.cell.id] = seconds / part.size
-                    done += part.size
-                    report(done / whole)
+                    watch.finished(part)
 
     def _missing(self, cell: Cell) -> list[tuple[int, int]]:
         return self.stores[cell.id].missing(self.size[0])
@@ -250,26 +258,21 @@ class _Work:
                 for at in range(first, first + n, fair):
                     yield Part(cell, at, min(fair, first + n - at), M)
 
-    def _played(self, parts: list[Part]) -> Generator[tuple[Part, Runs, float]]:
+    def _played(self, parts: list[Part], watch: Watch) -> Generator[tuple[Part, Runs, float]]:
         from joblib import Parallel, delayed, parallel_config
 
         options: dict[str, Any] = {"n_jobs": self.size[1], "return_as": "generator_unordered"}
         if self.backend is None:
-            yield from Parallel(prefer="threads", **options)(delayed(play)(x) for x in parts)
+            tasks = (delayed(play)(x, watch) for x in parts)
+            yield from Parallel(prefer="threads", **options)(tasks)
             return
         # Processes of this machine can see whether their parent is there.
         work = functools.partial(play_for, os.getpid()) if self.backend == "loky" else play
+        more = () if self.backend == "loky" else (watch,)
         with parallel_config(self.backend):
-            yield from Parallel(**options)(delayed(work)(x) for x in parts)
+            yield from Parallel(**options)(delayed(work)(x, *more) for x in parts)
 
 
 def counted(n: int, what: str) -> str:
     """Return "1 cell", "2 cells"."""
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64
+from uli_fast._typing import F64, MetaMode
 from uli_fast.errors import ArgumentError, NoGuaranteeError
 from uli_fast.guarantees import ArmsInfo, Guarantee, read_arms
 from uli_fast.learners._adversarial import (
@@ -73,7 +73,7 @@ class MetaElimination(AdversarialLearner):
 
     base: Any = field(default_factory=Exp3P)
     delta: float = 0.05
-    mode: str = "paper"
+    mode: MetaMode = "paper"
     sigma: float | None = None
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._schedule import PhasePlan, Size, plan
-from uli_fast._typing import B1, I8, I64
+from uli_fast._typing import B1, I8, I64, Method, Schedule
 from uli_fast.errors import ArgumentError, NoGuaranteeError, PolicySearchError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._policies import PhaseNote, PolicyLearner, PolicyRun
@@ -59,8 +59,8 @@ class PolicyElimination(PolicyLearner):
     """
 
     delta: float = 0.05
-    schedule: str | tuple[float, float] = "proved"
-    method: str = "auto"
+    schedule: Schedule | tuple[float, float] = "proved"
+    method: Method = "auto"
     node_cap: int = 10**7
     engines: ClassVar[tuple[str, ...]] = ("skip", "rounds")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64
+from uli_fast._typing import F64, SpannerMode
 from uli_fast.errors import OracleError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._linear import noise_of, refuse_beyond
@@ -60,7 +60,7 @@ class SpannerElimination(SetLearner):
 
     delta: float = 0.05
     C: float = 1.2
-    mode: str = "soft"
+    mode: SpannerMode = "soft"
     R: float | None = None
     theta_norm: float = 1.0
 

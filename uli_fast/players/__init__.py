@@ -14,6 +14,7 @@ from uli_fast.players._certificate import Certificate
 from uli_fast.players._described import in_reward_units, same_learner
 from uli_fast.players._missing import UNIT_SCHEMAS
 from uli_fast.players.policy_elimination import PolicyDecision
+from uli_fast.players.spanner_elimination import VectorDecision
 from uli_fast.simulate import Learner
 
 # Learners and bases that are described by their parameters alone.
@@ -31,7 +32,15 @@ _PLAIN = (
     "Scrible",
 )
 
-__all__ = ["Certificate", "Decision", "Player", "PolicyDecision", "rebuilt", "restore"]
+__all__ = [
+    "Certificate",
+    "Decision",
+    "Player",
+    "PolicyDecision",
+    "VectorDecision",
+    "rebuilt",
+    "restore",
+]
 
 
 def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> Any:

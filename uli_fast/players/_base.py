@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
@@ -105,7 +105,11 @@ class Player:
 
     # What a user calls.
 
-    def ask(self, n: int | None = None) -> Any:
+    @overload
+    def ask(self, n: None = None) -> Decision: ...
+    @overload
+    def ask(self, n: int) -> list[Decision]: ...
+    def ask(self, n: int | None = None) -> Decision | list[Decision]:
         """Return the next decision, or a list of the next n."""
         if n is None:
             self._check_ask(1)

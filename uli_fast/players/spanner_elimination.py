@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from uli_fast.errors import (
 from uli_fast.guarantees import ROUNDING
 from uli_fast.learners.spanner_elimination import SpannerPhases
 from uli_fast.players import _assumptions
-from uli_fast.players._base import Decision, describe, standing
+from uli_fast.players._base import describe, standing
 from uli_fast.players._certificate import Certificate
 from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
 from uli_fast.spanners import Spanner
@@ -33,6 +33,14 @@ from uli_fast.spanners import Spanner
 if TYPE_CHECKING:
     from uli_fast.arm_sets import ArmSet
     from uli_fast.learners.spanner_elimination import SpannerElimination
+
+
+class VectorDecision(NamedTuple):
+    """What to play next: tell its reward under ``id``."""
+
+    id: int
+    arm: tuple[float, ...]
+    probability: float
 
 
 class SpannerPlayer:
@@ -78,7 +86,11 @@ class SpannerPlayer:
         waiting = range(self._settled, len(self._rewards))
         return tuple(i + 1 for i in waiting if self._rewards[i] is None and i not in self._missing)
 
-    def ask(self, n: int | None = None) -> Any:
+    @overload
+    def ask(self, n: None = None) -> VectorDecision: ...
+    @overload
+    def ask(self, n: int) -> list[VectorDecision]: ...
+    def ask(self, n: int | None = None) -> VectorDecision | list[VectorDecision]:
         """Return the next decision, or a list of the next n; ``arm`` is a tuple of numbers."""
         if n is not None:
             return [self._ask() for _ in range(_check.decisions("n", n))]
@@ -179,7 +191,7 @@ class SpannerPlayer:
         assert self._phases.spanner is not None
         return self._phases.spanner
 
-    def _ask(self) -> Decision:
+    def _ask(self) -> VectorDecision:
         quota = self._n * len(self._arms)
         within = self._asked < quota
         a = self._asked // self._n if within else (self._asked - quota) % len(self._arms)
@@ -189,7 +201,7 @@ class SpannerPlayer:
             self._asked += 1
         self._decisions.append((self.phase if within else 0, a))
         self._rewards.append(None)
-        return Decision(len(self._decisions), tuple(self._arms[a].tolist()), 1.0)  # type: ignore[arg-type]
+        return VectorDecision(len(self._decisions), tuple(self._arms[a].tolist()), 1.0)
 
     def _settle(self) -> None:
         while self._settled < len(self._decisions):

@@ -212,6 +212,9 @@ class GaussianBandit(ArmBandit):
         return super()._parameters() | {"sigma": self.sigma}
 
 
+CUT = "every arm needs as many rewards: cut the rows to the shortest one's length"
+
+
 class TableBandit(ArmBandit):
     """The i-th pull of arm a gives ``rewards[a, i]``: coupling and replay.
 
@@ -229,7 +232,7 @@ class TableBandit(ArmBandit):
         high: float = 1.0,
         names: Sequence[str] | None = None,
     ) -> None:
-        table = _check.matrix("rewards", rewards)
+        table = _check.matrix("rewards", rewards, if_ragged=CUT)
         low, high = _check.interval(low, high)
         _check.within("rewards", table, low, high)
         self.iid = means is not None

@@ -124,7 +124,7 @@ def _of_own(own: Sequence[tuple[str, metrics.Coverage]], word: str) -> list[str]
             which = "more than" if c.low > c.delta else "compatible with"
             sentences.append(
                 f"{name} went beyond F in {c.failures} of {c.runs} runs, {which} "
-                f"delta = {c.delta:g} (95 % interval {c.low:.2g} to {c.high:.2g})."
+                f"delta = {c.delta:g} ({c.percent} interval {c.low:.2g} to {c.high:.2g})."
             )
     return sentences
 
@@ -220,9 +220,9 @@ def _few(runs: int) -> list[str]:
     """Say what so many runs leave open."""
     if runs == 0:
         return []
-    open_to = metrics.coverage(np.ones(runs, np.bool_), 0.0).high
+    found = metrics.coverage(np.ones(runs, np.bool_), 0.0)
     number_of = "1 run" if runs == 1 else f"{runs} runs"
     return [
-        f"An interval over few runs is wide: no failure in {number_of} is compatible with a "
-        f"probability of {open_to:.2g}."
+        f"A {found.percent} interval over few runs is wide: no failure in {number_of} is "
+        f"compatible with a probability of {found.high:.2g}."
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64, I64
+from uli_fast._typing import B1, F64, I64
 from uli_fast.errors import ArgumentError, MissingExtraError, ReportError
 from uli_fast.report.bounds import positive_gaps, reference
 from uli_fast.report.canvas import (
@@ -22,6 +22,7 @@ from uli_fast.report.canvas import (
     thinned,
     widths,
 )
+from uli_fast.report.censored import for_good, settled
 from uli_fast.report.tables import short_name
 from uli_fast.report.turning import ahead_from, comparable, rival_among
 from uli_fast.report.words import unit
@@ -72,11 +73,12 @@ def figure_of(
 
 
 def draw_gaps(axes: Any, lines: Sequence[Line]) -> None:
-    """Draw the largest gap still to come after each round, under F_ULI.
+    """Draw the largest gap from each round up to the horizon, under F_ULI.
 
-    The lines are the median (solid) and the largest (thin) over runs of
-    sup over s >= t of gap_s: a learner keeps the guarantee where it stays below
-    the dashed F. Dots mark the last play of each worse arm: the relapses.
+    The lines are the median (solid) and the largest (thin) over runs of the largest gap_s with
+    t <= s <= T: a learner keeps the guarantee up to T where it stays below the dashed F. Dots
+    mark the last play of each worse arm: the relapses. What is cut off at the horizon is hollow:
+    dots of arms that are still in play, and a triangle at the end of a learner's line.
     """
     runs = [line.runs for line in lines]
     floor = _floor(runs)
@@ -86,13 +88,16 @@ def draw_gaps(axes: Any, lines: Sequence[Line]) -> None:
     if against is not None and any(r.baseline for r in runs):
         name = f"(dots above {against.formula}'s F: relapses that F forbids)"
         axes.plot([], [], " ", label=name)
-    axes.plot([], [], " ", label="(the bottom line: no worse choice any more)")
+    axes.plot([], [], " ", label="(the bottom line: no worse choice up to the horizon)")
+    if any(not settled(r).all() for r in runs):
+        said = "(hollow: cut off at the horizon, worse choices may follow)"
+        axes.plot([], [], ">", color="black", mfc="white", ms=5, label=said)
     over_rounds(axes, runs)
     axes.set_yscale("log")
     # From where no worse arm is left to where F says nothing yet.
     axes.set_ylim(floor, 10.0 * max(r._known_gaps().max(initial=floor) for r in runs))
     log_ticks(axes.yaxis)
-    axes.set_ylabel(f"largest gap at or after {unit(runs[0])} t")
+    axes.set_ylabel(f"largest gap from {unit(runs[0])} t to the horizon")
 
 
 def draw_regret(axes: Any, lines: Sequence[Line]) -> None:
@@ -123,7 +128,7 @@ _DRAWINGS: Mapping[str, Callable[[Any, Sequence[Line]], None]] = {
 
 
 def _floor(runs: Sequence[Runs]) -> float:
-    """Return a gap below every positive one and below F, drawn for "no worse arm any more"."""
+    """Return a gap below every positive one and below F, drawn for "no worse arm up to T"."""
     positive = np.concatenate([positive_gaps(r) for r in runs])
     bounds = [float(r.guarantee.bound(r.horizon)) for r in runs if r.guarantee is not None]
     lowest = float(positive.min()) / 10.0 if positive.size else 1e-3
@@ -141,8 +146,13 @@ def _draw_gap(axes: Any, line: Line, width: float, floor: float) -> None:
     last, _ = r._decisions()
     each = np.broadcast_to(r._known_gaps(), last.shape)
     bad = (each > 0.0) & (last > 0)
-    dots = _distinct(last[bad], each[bad])
-    axes.plot(*dots, marker=line.marker, ls="", color=colour, ms=2.5, mew=0, alpha=0.4)
+    final = for_good(r)
+    dots = {"marker": line.marker, "ls": "", "color": colour, "alpha": 0.4}
+    axes.plot(*_distinct(last, each, bad & final), **dots, ms=2.5, mew=0)
+    axes.plot(*_distinct(last, each, bad & ~final), **dots, ms=3.0, mew=0.6, mfc="none")
+    if not settled(r).all():
+        end = {"marker": ">", "ls": "", "color": colour, "mfc": "white", "ms": 6}
+        axes.plot(r.horizon, middle[-1], **end, clip_on=False, zorder=3)
     if r.guarantee is not None:
         bound = r.guarantee.bound(rounds)
         name = f"F of {line.name}"
@@ -156,8 +166,9 @@ def _ahead(r: Runs, rounds: I64) -> F64:
     return np.concatenate(parts, axis=1)
 
 
-def _distinct(x: I64, y: F64) -> tuple[I64, F64]:
+def _distinct(x: I64, y: F64, shown: B1) -> tuple[I64, F64]:
     """Leave out dots that would lie on others, and some where there are still too many."""
+    x, y = x[shown], y[shown]
     if x.size <= _DOTS:
         return x, y
     cells = np.stack([np.log10(x), np.log10(y)]).round(2)

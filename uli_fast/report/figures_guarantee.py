@@ -18,7 +18,7 @@ from uli_fast.runs import Runs
 
 
 def draw_failures(axes: Any, lines: Sequence[Line], against: Guarantee | None = None) -> None:
-    """Draw how often F was broken, with the 95 % interval, against delta.
+    """Draw how often F was broken, with the interval of its probability, against delta.
 
     A learner without F is held against the tightest one of the problem: its dot is hollow.
     """

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from uli_fast.metrics import LEVEL
 from uli_fast.report.bounds import known, positive_gaps
 from uli_fast.report.canvas import Line
 from uli_fast.report.checks import Check, check, tightest
@@ -82,16 +83,19 @@ _DRAWINGS = (
     Drawing(
         "gap",
         "The gap and its envelope",
-        "The largest gap played at {round} t or later: median over runs (thick) and the largest "
-        "(thin). Dashed: F, below which the guarantee keeps it. Dots: the last play of each worse "
-        "choice; those above F are relapses. Lines on the ground: no worse choice any more.",
+        "The largest gap played from {round} t up to the horizon, where the runs were stopped: "
+        "median over runs (thick) and the largest (thin). Dashed: F, below which the guarantee "
+        "keeps it for ever. Dots: the last play of each worse choice up to the horizon; those "
+        "above F are relapses. Lines on the ground: no worse choice from there up to the horizon. "
+        "Every line ends there; what is hollow is cut off, not settled: a dot whose choice was "
+        "not eliminated may be played again, and behind a triangle worse choices may follow.",
         known,
         draw_gaps,
     ),
     Drawing(
         "failures",
         "Failures",
-        "Share of the runs that went beyond F at some {round}, with the 95 % interval of its "
+        "Share of the runs that went beyond F at some {round}, with the {level} interval of its "
         "probability (Clopper and Pearson), against delta. Hollow: no F of its own, held against "
         "the tightest one here.",
         known,
@@ -166,7 +170,8 @@ def pictures_of(lines: Sequence[Line], salt: str) -> list[Picture]:
             draw = partial(draw_failures, against=against)
         svg = inline_svg(draw, shown, size, title, f"{salt}-{drawing.key}")
         word = unit(shown[0].runs)
-        caption = drawing.caption.format(round=word, Round=word.capitalize())
+        words = {"round": word, "Round": word.capitalize(), "level": f"{100.0 * LEVEL:g} %"}
+        caption = drawing.caption.format(**words)
         found.append(Picture(drawing.key, drawing.title, caption, svg, shown))
     return found
 

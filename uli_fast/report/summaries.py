@@ -61,6 +61,12 @@ def summary_of(lines: Sequence[Line]) -> Table:
         )
         columns = [[*x, _turned(r, runs[rival])] for x, r in zip(columns, runs, strict=True)]
     header.append(f"{word}s/s")
+    caption += (
+        f" {word.capitalize()}s/s: of one thread while it plays, without compiling and loading"
+        " kernels."
+    )
+    if any(r.seconds is None for r in runs):
+        caption += " \u2013: kept by an earlier version, which did not measure it."
     rows = [
         Row(line.name, [*cells, _cell(line.runs.speed)], line)
         for line, cells in zip(lines, columns, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,7 @@ def runs_table(
     rows = []
     for r in runs:
         turned = [_turned(r, runs[rival])] if rival is not None and "ahead" in headers else []
-        rows.append([*_cells(r, against), *turned, f"{r.speed:.2g}"])
+        rows.append([*_cells(r, against), *turned, _speed(r)])
     widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
     most = max(8, min(LONGEST_NAME, WIDTH - sum(widths) - 2 * len(widths)))
     named = [squeezed(label(name), most) for name in names or [short_name(x) for x in runs]]
@@ -87,6 +88,10 @@ def _turned(r: Runs, rival: Runs) -> str:
     return "not yet" if reached is None else _short(reached)
 
 
+def _speed(r: Runs) -> str:
+    return "?" if math.isnan(r.speed) else f"{r.speed:.2g}"
+
+
 def _short(x: float) -> str:
     return f"{x:.0f}" if x < 99_999 else f"{x:.1e}"
 
@@ -111,6 +116,7 @@ def _caption(runs: Sequence[Runs], named: Sequence[str], rival: int | None) -> l
     void = [n for n, r in zip(named, runs, strict=True) if known(r) and is_void(r)]
     if void:
         lines.append(f"{listed(void)}: no guarantee covers the parameters on this problem")
+    lines.append(f"{word}s/s: of one thread while it plays, without compiling and loading")
     deltas = sorted({r.guarantee.delta for r in runs if r.guarantee is not None})
     if deltas:
         allowed = ", ".join(f"{d:g}" for d in deltas)

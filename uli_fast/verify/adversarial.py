@@ -9,7 +9,7 @@ import numpy as np
 
 import uli_fast as uli
 from uli_fast import designs
-from uli_fast._typing import F64
+from uli_fast._typing import F64, MetaMode
 from uli_fast.verify import Outcome, check, exact
 from uli_fast.verify.common import simulate, within
 
@@ -373,7 +373,8 @@ def meta_worst_case(quick: bool) -> Outcome:
     sums = {name: total + math.sqrt(2.0) for name, total in deviations.items()}
     kept = removed = 0
     needed = {name: 4.0 * (7.0 + total) ** 2 for name, total in sums.items()}
-    cases = [(mode, m) for mode in ("paper", "sharp") for m in range(1, 31)]
+    modes: tuple[MetaMode, ...] = ("paper", "sharp")
+    cases = [(mode, m) for mode in modes for m in range(1, 31)]
     for mode, m in cases:
         delta, K = 0.05, 3
         learner = uli.MetaElimination(uli.Exp3P(), delta, mode=mode)

@@ -25,7 +25,8 @@ def uli_outcome(runs: Any, what: str) -> Outcome:
 
     Where the nice event held none may, and no best arm may be lost.
     """
-    failures, M, *_, delta = runs.coverage()
+    found = runs.coverage()
+    failures, M, delta = found.failures, found.runs, found.delta
     p = exact.surprise(failures, M, delta)
     telling = runs.guarantee.rounds_until(float(runs.gaps[runs.gaps > 0.0].min()))
     lost = (runs.eliminated_at[:, runs.gaps == 0.0] > 0).any(axis=1)

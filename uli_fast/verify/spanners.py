@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 import uli_fast as uli
-from uli_fast._typing import F64
+from uli_fast._typing import F64, SpannerMode
 from uli_fast.verify import Outcome, check, exact
 from uli_fast.verify.common import NEARLY, SIDES, simulate, within
 
 CODE = ("learners/spanner_elimination.py", "spanners.py", "kernels/spanner_elimination.py")
 TESTS = "tests/learners/test_spanner_elimination.py"
-MODES = ("soft", "paper")
+MODES: tuple[SpannerMode, ...] = ("soft", "paper")
 # Arms of which the printed pseudocode loses the best.
 TRAP = np.array([[1.0, 0.0], [1.0 - 1e-6, 1e-3], [0.0, 1.0]])
 

@@ -1,0 +1,79 @@
+"""What a type checker tells users of the package."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+RIGHT = """
+from typing import assert_type
+
+import numpy as np
+
+import uli_fast as uli
+from uli_fast.players import Decision, PolicyDecision, VectorDecision
+
+problem = uli.BernoulliBandit([0.5, 0.4])
+learner = uli.SuccessiveElimination(0.05)
+runs = uli.simulate(learner, problem, 1000, engine="skip")
+assert_type(runs, uli.Runs)
+assert_type(runs.coverage().level, float)
+runs.plot(what="regret")
+uli.compare([learner], problem, 1000, engine="rounds")
+uli.MetaElimination(mode="sharp")
+player = learner.start(["a", "b"])
+assert_type(player.ask(), Decision)
+assert_type(player.ask(3), list[Decision])
+assert_type(player.ask().arm, int | str)
+player.tell(player.ask().id, 1.0)
+points = uli.SpannerElimination(0.05, mode="soft").start(np.eye(2))
+assert_type(points.ask(), VectorDecision)
+assert_type(points.ask(2), list[VectorDecision])
+assert_type(points.ask().arm, tuple[float, ...])
+episodes = uli.PolicyElimination(0.1, "sharp").start(np.zeros((1, 2, 2)))
+assert_type(episodes.ask(0), PolicyDecision)
+study = uli.Study.open("study")
+assert_type(study.ask("patient 1"), Decision | VectorDecision)
+assert_type(study.ask("patient 1", state=0), PolicyDecision)
+"""
+
+WRONG = """
+import uli_fast as uli
+
+problem, learner = uli.BernoulliBandit([0.5, 0.4]), uli.SuccessiveElimination(0.05)
+player = learner.start(2)
+uli.simulate(learner, problem, 1000, engine="fast")
+uli.compare([learner], problem, 1000, engine="fast")
+uli.MetaElimination(mode="fast")
+uli.SpannerElimination(mode="fast")
+uli.PolicyElimination(0.1, "fast")
+uli.simulate(learner, problem, 1000).plot(what="gaps")
+player.tell(player.ask(), 1.0)
+player.ask(2).arm
+player.ask().policy
+uli.simulate(problem, learner, 1000)
+"""
+
+
+def said_of(folder, script):
+    """What mypy says of a script, line by line; its cache is kept with that of the package."""
+    file = folder / "script.py"
+    file.write_text(script)
+    cache = ROOT / ".mypy_cache" / "users"
+    told = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(cache), "script.py"]
+    env = os.environ | {"MYPYPATH": str(ROOT), "PYTHONPATH": str(ROOT)}
+    found = subprocess.run(told, cwd=folder, env=env, capture_output=True, text=True, timeout=600)
+    assert found.stderr == "" and found.returncode in (0, 1), found
+    return [line for line in found.stdout.splitlines() if "error:" in line]
+
+
+def test_decisions_engines_and_modes_are_what_they_are(tmp_path):
+    assert said_of(tmp_path, RIGHT) == []
+
+
+def test_every_slip_is_found(tmp_path):
+    lines = [int(said.split(":")[1]) for said in said_of(tmp_path, WRONG)]
+    first = WRONG.split("\n").index('uli.simulate(learner, problem, 1000, engine="fast")') + 1
+    assert sorted(set(lines)) == list(range(first, first + 10))
