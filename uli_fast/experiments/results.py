@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uli_fast import _check
-from uli_fast._files import refused, write_text
+from uli_fast._files import read_json, refused, write_text
 from uli_fast.compare import Comparison
 from uli_fast.errors import MissingExtraError, RunsFileError
-from uli_fast.experiments.store import Store, read_json
+from uli_fast.experiments.store import Store
 from uli_fast.experiments.study_file import StudyFile
 from uli_fast.runs import Runs, versions
 
@@ -180,8 +180,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             raise TypeError
         if any(Path(c["id"]).name != c["id"] or c["id"] == ".." for c in manifest["cells"]):
             raise RunsFileError(f"{path} names folders outside of it")
-        _ = manifest["study"], manifest["versions"]
-        _check.whole("replications", manifest["replications"])
+        for keys in (("id",), ("problem", "learner")):
+            if len({tuple(c[key] for key in keys) for c in manifest["cells"]}) < len(words) // 3:
+                raise RunsFileError(f"{path} names a cell twice")
+        if not isinstance(manifest["study"], str) or not isinstance(manifest["versions"], dict):
+            raise TypeError
+        _check.replications("replications", manifest["replications"])
     except (KeyError, TypeError, ValueError, AttributeError):
         raise RunsFileError(f"{path} is not the manifest of a study") from None
     return dict(manifest)
