@@ -177,9 +177,9 @@ def _numbers(runs: Runs) -> Claims:
 
 def _room(values: Any) -> float:
     """Return by how much floats may be off that were added up in another order."""
-    return (
-        0.0 if values.dtype.kind == "i" else ROUNDING * float(np.nanmax(np.abs(values), initial=1))
-    )
+    if values.dtype.kind == "i":
+        return 0.0
+    return ROUNDING * float(np.nanmax(np.abs(values), initial=0.0))
 
 
 def _counts(runs: Runs) -> Claims:
