@@ -175,14 +175,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         if manifest["schema"] != SCHEMA:
             raise RunsFileError(f"{folder} has schema {manifest['schema']!r}, not {SCHEMA}")
-        words = [cell[key] for cell in manifest["cells"] for key in ("id", "problem", "learner")]
-        if not all(isinstance(word, str) for word in [*words, manifest["title"]]):
+        cells = [tuple(c[key] for key in ("id", "problem", "learner")) for c in manifest["cells"]]
+        if not all(isinstance(word, str) for cell in cells for word in (*cell, manifest["title"])):
             raise TypeError
-        if any(Path(c["id"]).name != c["id"] or c["id"] == ".." for c in manifest["cells"]):
-            raise RunsFileError(f"{path} names folders outside of it")
-        for keys in (("id",), ("problem", "learner")):
-            if len({tuple(c[key] for key in keys) for c in manifest["cells"]}) < len(words) // 3:
+        for named in ({cell[0] for cell in cells}, {cell[1:] for cell in cells}):
+            if len(named) < len(cells):
                 raise RunsFileError(f"{path} names a cell twice")
+        if any(Path(id).name != id or id in ("", "..") for id, _, _ in cells):
+            raise RunsFileError(f"{path} names folders outside of it")
         if not isinstance(manifest["study"], str) or not isinstance(manifest["versions"], dict):
             raise TypeError
         _check.replications("replications", manifest["replications"])

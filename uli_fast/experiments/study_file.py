@@ -160,9 +160,12 @@ def _cells(tables: Tables) -> tuple[Cell, ...]:
     common = {"horizon": horizon, "seed": seed, "engine": tables.engine, "rounds": tables.rounds}
     problems = _expanded("problems", tables.problems)
     learners = _expanded("learners", tables.learners)
-    played = {name: _on(one.key, one.table, problems) for name, one in learners.items()}
-    if sum(map(len, played.values())) > MOST_CELLS:
-        raise ConfigError("learners", f"more than {MOST_CELLS:,} cells in all")
+    played, n_cells = {}, 0
+    for name, one in learners.items():
+        played[name] = _on(one.key, one.table, problems)
+        n_cells += len(played[name])
+        if n_cells > MOST_CELLS:
+            raise ConfigError("learners", f"make more than {MOST_CELLS:,} cells with the problems")
     made = {name: _made(problem_of, one) for name, one in problems.items()}
     cells = []
     for name, one in learners.items():

@@ -74,8 +74,8 @@ def _restored(
         start = _starter(state, learner, arms)
         player = start()
         player._load(state)
+        check_arrays(player, state)
         if not isinstance(player, PolicyPlayer):  # which plays everything again as it loads
-            check_arrays(player)
             verify(player, state, start)
         return player
     except MemoryError:

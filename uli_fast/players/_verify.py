@@ -25,9 +25,9 @@ from uli_fast.players.spanner_elimination import SpannerPlayer
 ROUNDING = 1e-9  # relative to the largest number beside it
 
 
-def check_arrays(player: Any) -> None:
+def check_arrays(player: Any, saved: Mapping[str, Any]) -> None:
     """Refuse what no player can hold, however it came to it."""
-    if not _finite(player.state()):
+    if not _finite(saved):
         raise StateError("state", "holds a number that is not finite")
     if not isinstance(player, Player):
         return
@@ -39,7 +39,7 @@ def check_arrays(player: Any) -> None:
         (state.n >= 0).all() and int(state.n.sum()) == int(state.clock[0]),
         (state.eliminated >= 0).all() and (state.eliminated <= state.clock[0]).all(),
         (state.last >= 0).all() and (state.last <= state.clock[0]).all(),
-        state.clock[1] >= 1,
+        state.clock[1] >= 1 and not state.broken.any() and not state.tv.any(),
         not math.isfinite(player.low) or _within(state.total, player._came()),
     )
     if not all(holds):
@@ -49,9 +49,9 @@ def check_arrays(player: Any) -> None:
 def _finite(value: Any) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return all(map(_finite, value.values()))
-    return not isinstance(value, list) or all(map(_finite, value))
+    return not isinstance(value, list | tuple) or all(map(_finite, value))
 
 
 def _within(total: Any, came: Any) -> bool:
