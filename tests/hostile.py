@@ -481,7 +481,7 @@ ALTERED: tuple[tuple[str, str, str, Callable[[Any], Any]], ...] = (
     ("sets", "block_first", "negative", put(-5, 0, 0)),
     ("sets", "block_last", "beyond the horizon", put(2001, 0, 0)),
     ("sets", "block_arms", "NaN", put(math.nan, 0, 0, 0)),
-    ("sets", "block_phase", "of another shape", lambda x: x[:, :1]),
+    ("sets", "block_phase", "of another shape", lambda x: x[:1]),
     ("sets", "phase_work", "negative", put(-1.0)),
     ("sets", "recorded_regret", "NaN", put(math.nan)),
     ("policies", "final_plays", "negative", put(-1, 0, 0)),
@@ -574,6 +574,8 @@ def every_change(kind: str, most: int) -> None:
     assert uli.restore(state, **more).state() == state
     last: UliError | None = None
     for path in places(state, most):
+        if kind == "EliminationFramework" and "eliminated" in path:
+            continue  # when it dropped an arm between two plays is known to the rule alone
         for how in ("NaN", "other"):
             begun = clock()
             try:

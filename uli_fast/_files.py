@@ -19,7 +19,7 @@ from uli_fast.errors import ResultsError, RunsFileError
 Inode: TypeAlias = tuple[int, int]  # device and number
 # What a JSON file of the package may hold: names of some millions of arms. Lists and tables cost
 # many times their two characters in memory, and nothing that is written has so many.
-LARGEST_JSON, MOST_CONTAINERS = 64 * 2**20, 10**6
+LARGEST_JSON, MOST_CONTAINERS = 64 * 2**20, 400_000
 
 
 @contextlib.contextmanager

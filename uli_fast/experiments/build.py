@@ -37,7 +37,7 @@ LEARNERS = (
     "UCBVI",
     "UBEV",
 )
-MOST_CELLS = 10**5  # of a study: a learner on a problem, each with a folder of its own
+MOST_CELLS = 50_000  # of a study: a learner on a problem, each with a folder of its own
 BASES = ("Exp3P", "GeometricHedge", "Scrible")
 ARM_SETS = ("Finite", "Ball", "Ellipsoid", "Box", "Simplex", "L1Ball", "Polytope")
 # Parameters whose value is an object of its own, and what it may be.
