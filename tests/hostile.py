@@ -578,6 +578,7 @@ def every_change(kind: str, most: int) -> None:
             continue  # when it dropped an arm between two plays is known to the rule alone
         for how in ("NaN", "other"):
             begun = clock()
+            signal.alarm(HANGS)  # for each of them
             try:
                 uli.restore(changed(state, path, how), **more)
             except StateError as problem:
