@@ -147,6 +147,13 @@ CHECKS = (
             *("-k", "hostile or names or foreign or page or alter or state or other_files"),
         ),
     ),
+    Check(
+        "B21",
+        "hostile and odd files: a typed error within 2 s, in 2 GB",
+        "sparse giants, pipes, devices, bombs of numbers, keys, sweeps, cells and parts, runs "
+        "altered and signed again, states altered in every array, in a child with 2 GB",
+        ("-m", "tests.hostile"),
+    ),
 )
 
 

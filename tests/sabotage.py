@@ -35,6 +35,7 @@ DAMAGE = "tests/study/test_damage.py"
 PLACE = "tests/study/test_place.py"
 CRASH = "tests/study/test_crash.py"
 READING = "tests/study/test_reading.py"
+HOSTILE = "tests/test_hostile.py"
 JOURNAL = "uli_fast/_journal.py"
 LINES = "uli_fast/kernels/_lines.py"
 TOUCH = "tests/kernels/test_lines.py"
@@ -991,6 +992,55 @@ SABOTAGES = (
         "return label(text, most)",
         "return text",
         "tests/study/test_cli.py::test_show_and_audit_tell_what_there_is_and_change_nothing",
+    ),
+    Sabotage(
+        "files: a pipe is opened",
+        "uli_fast/_files.py",
+        "    if not stat.S_ISREG(found.st_mode):",
+        "    if stat.S_ISCHR(found.st_mode):",
+        f"{HOSTILE}::test_what_is_no_regular_file_is_never_opened",
+    ),
+    Sabotage(
+        "files: what was looked at is not looked at again once it is open",
+        "uli_fast/_files.py",
+        "        _check_regular(os.fstat(file.fileno()), most)\n",
+        "",
+        f"{HOSTILE}::test_a_file_that_becomes_a_pipe_once_it_was_looked_at_is_refused",
+    ),
+    Sabotage(
+        "files: loaded runs need not add up",
+        "uli_fast/runs.py",
+        "            check_runs(runs)\n",
+        "",
+        f"{HOSTILE}::test_runs_that_nobody_can_have_come_to_are_refused_however_signed",
+    ),
+    Sabotage(
+        "files: a part may be of any size",
+        "uli_fast/experiments/store.py",
+        "> MOST_REPLICATIONS",
+        "> 10**18",
+        f"{HOSTILE}::test_a_part_that_claims_more_than_there_can_be_is_refused",
+    ),
+    Sabotage(
+        "files: formulas hide behind white space",
+        "uli_fast/_names.py",
+        "if _FORMULA.match(text)",
+        'if text[:1] in "=+-@"',
+        f"{HOSTILE}::test_no_cell_of_an_export_begins_with_a_formula_behind_white_space",
+    ),
+    Sabotage(
+        "states: nothing is played again",
+        "uli_fast/players/__init__.py",
+        "            verify(player, state, start)\n",
+        "            pass\n",
+        f"{HOSTILE}::test_totals_and_masks_of_states_must_be_those_of_their_rewards",
+    ),
+    Sabotage(
+        "states: draws are not made again",
+        "uli_fast/players/_verify.py",
+        "return not player._overlapped and not own",
+        "return False",
+        f"{HOSTILE}::test_a_state_that_overlapped_cannot_claim_that_it_did_not",
     ),
 )
 

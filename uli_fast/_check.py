@@ -33,7 +33,8 @@ MOST_DECISIONS = 10**7  # asked for at once: a list of them is returned
 MOST_DIMENSIONS = 10**5
 LARGEST_NUMBER = 1e100  # its square is still a float
 SMALLEST_SHARED = 1e-300
-LARGEST_TABLE = 10**9  # transition probabilities held in memory
+LARGEST_TABLE = 2 * 10**8  # transition probabilities held in memory, 1.6 GB
+MOST_STATES = 10**9  # or stages, or actions, of an MDP that is only thought of
 LONGEST_KEY, LONGEST_TABLE = 1000, 10**6  # characters of a request and of its metadata
 LONGEST_REASON = 10**4  # characters of why an outcome is missing
 LONGEST_WAIT = 1e10  # seconds, some 300 years
@@ -46,16 +47,35 @@ Bounds: TypeAlias = tuple[float | None, float | None]  # of rewards; None or inf
 Outcome: TypeAlias = tuple[float, int, float, bool]
 
 
+def shown(value: Any) -> str:
+    """Return a value as an error quotes it: not at length, and whatever it does when asked."""
+    try:
+        text = repr(value)
+    except ValueError:  # a number of thousands of digits is not written out
+        text = "a number of thousands of digits"
+    except Exception:  # whatever an object does when it is asked for its text
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 1000 else f"{text[:1000]}..."
+
+
+def _float(value: Any) -> float:
+    """Return a number as a float; what Python would read as text or bytes is a TypeError."""
+    kind = type(value)
+    if not (hasattr(kind, "__float__") or hasattr(kind, "__index__")):
+        raise TypeError  # text, bytes, bytearray and everything else that float() would parse
+    if getattr(getattr(value, "dtype", None), "kind", "f") in "SU":
+        raise TypeError  # an array of text
+    return float(value)
+
+
 def number(name: str, value: Any) -> float:
     """Return a finite float of reasonable size; text is not a number."""
     try:
-        if isinstance(value, str | bytes):
-            raise TypeError
-        result = float(value)
+        result = _float(value)
     except OverflowError:
-        raise ArgumentError(name, f"is too large for a float, got {value!r}") from None
+        raise ArgumentError(name, f"is too large for a float, got {shown(value)}") from None
     except Exception:  # whatever an object does when it is asked for its value
-        raise ArgumentError(name, f"must be a number, got {value!r}") from None
+        raise ArgumentError(name, f"must be a number, got {shown(value)}") from None
     if not math.isfinite(result):
         raise ArgumentError(name, f"must be finite, got {value!r}")
     if abs(result) > LARGEST_NUMBER:
@@ -144,7 +164,7 @@ def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int
     if isinstance(value, bool | np.bool_):
         raise ArgumentError(name, f"must be a whole number, got {value!r}")
     if result < least:
-        raise ArgumentError(name, f"must be at least {least}, got {value!r}")
+        raise ArgumentError(name, f"must be at least {least}, got {shown(value)}")
     if most is not None and result > most:
         raise ArgumentError(name, f"must be at most {most}")
     return result
@@ -177,8 +197,9 @@ def horizon(name: str, value: Any) -> int:
     """Return a number of rounds between 1 and 10**18."""
     result = whole(name, value)
     if result > LARGEST_HORIZON:
+        size = int((result.bit_length() - 1) * math.log10(2.0))
         raise HorizonTooLargeError(
-            name, f"must be at most 10**18 (64-bit counters), got about 10**{len(str(result)) - 1}"
+            name, f"must be at most 10**18 (64-bit counters), got about 10**{size}"
         )
     return result
 
@@ -307,7 +328,9 @@ def _is_row(value: Any) -> bool:
 
 def _floats(name: str, value: Any, copy: bool = True, if_ragged: str = "") -> F64:
     try:
-        if np.iscomplexobj(value) or np.asarray(value).dtype.kind in "US":
+        if isinstance(value, bytes | bytearray) or np.iscomplexobj(value):
+            raise TypeError
+        if np.asarray(value).dtype.kind in "US":
             raise TypeError
         result = np.array(value, dtype=np.float64, copy=copy or None)
     except Exception:  # whatever an object does when it is asked for its values
@@ -391,11 +414,9 @@ def reward_range(low: Any, high: Any) -> tuple[float, float]:
 def reward(value: Any, low: float, high: float, name: str = "reward") -> float:
     """Return a reward inside the declared range."""
     try:
-        if isinstance(value, str | bytes):
-            raise TypeError
-        result = float(value)
+        result = _float(value)
     except Exception:  # whatever an object does when it is asked for its value
-        raise RewardRangeError(name, f"must be a number, got {value!r}") from None
+        raise RewardRangeError(name, f"must be a number, got {shown(value)}") from None
     if not math.isfinite(result) or not low <= result <= high:
         raise RewardRangeError(name, f"must lie in [{low:g}, {high:g}], got {value!r}")
     return result
@@ -453,7 +474,7 @@ def at_most(name: str, value: Any, most: int) -> int:
     """Return a whole number between 1 and ``most``."""
     result = whole(name, value)
     if result > most:
-        raise ArgumentError(name, f"must be at most {most}, got {value!r}")
+        raise ArgumentError(name, f"must be at most {most}, got {shown(value)}")
     return result
 
 
@@ -550,6 +571,7 @@ def file(name: str, value: Any) -> Path:
     try:
         result = given.expanduser()
         folder = result.is_dir()
+        special = not folder and result.exists() and not result.is_file()
     except RuntimeError:  # no such user
         raise ArgumentError(name, f"has no folder of a user, got {value!r}") from None
     except PermissionError:
@@ -560,6 +582,8 @@ def file(name: str, value: Any) -> Path:
         raise ArgumentError(name, f"cannot be a file: {said}: {short!r}") from None
     if folder:
         raise ArgumentError(name, f"must be a file, {result} is a folder")
+    if special:  # a pipe keeps whoever opens it waiting
+        raise ArgumentError(name, f"must be a regular file, {result} is a device or a pipe")
     return result
 
 
@@ -625,13 +649,18 @@ def mdp_tables(transitions: Any, rewards: Any, horizon: Any) -> tuple[F64, F64]:
 
 def mdp_part(name: str, value: Any, least: int = 1) -> int:
     """Return a number of stages, states or actions."""
-    return whole(name, value, least, LARGEST_TABLE)
+    return whole(name, value, least, MOST_STATES)
 
 
 def mdp_size(name: str, S: int, A: int, H: int) -> None:
-    """Refuse an MDP whose transitions could not be held."""
-    if H * S * A * S > LARGEST_TABLE:
-        raise ArgumentError(name, f"{H} stages, {S} states and {A} actions need too large a table")
+    """Refuse an MDP whose transitions could not be held, before any memory is asked for."""
+    size = H * S * A * S
+    if size > LARGEST_TABLE:
+        raise ArgumentError(
+            name,
+            f"{H} stages, {S} states and {A} actions need a table of {size:.2g} probabilities, "
+            f"{8 * size / 1e9:.2g} GB; {LARGEST_TABLE:.2g} are the most",
+        )
 
 
 def _stages(of_transitions: int | None, of_rewards: int | None, horizon: Any) -> int:
@@ -800,7 +829,7 @@ def decision(name: str, value: Any, asked: int) -> int:
     except ArgumentError:
         position = asked
     if position >= asked:
-        raise UnknownDecisionError(name, f"no decision {value!r} was asked for")
+        raise UnknownDecisionError(name, f"no decision {shown(value)} was asked for")
     return position
 
 
@@ -872,7 +901,7 @@ def log_rows(
     for name, value in (("decisions", decisions), ("rewards", rewards)):
         if hasattr(value, "tolist"):  # an array, a pandas Series
             value = value.tolist()
-        if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        if not isinstance(value, Sequence) or isinstance(value, str | bytes | bytearray):
             raise ArgumentError(name, f"must be a list or a one-dimensional array, got {value!r}")
         columns.append(value)
     same_length("rewards", columns[1], len(columns[0]))

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
+import stat
 import tempfile
 import weakref
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from uli_fast.errors import ResultsError
+from uli_fast.errors import ResultsError, RunsFileError
 
 Inode: TypeAlias = tuple[int, int]  # device and number
+# What a JSON file of the package may hold: names of some millions of arms. Lists and tables cost
+# many times their two characters in memory, and nothing that is written has so many.
+LARGEST_JSON, MOST_CONTAINERS = 64 * 2**20, 400_000
 
 
 @contextlib.contextmanager
@@ -49,6 +55,57 @@ def write_text(path: Path, text: str) -> None:
             os.unlink(part)
 
 
+@contextlib.contextmanager
+def open_regular(path: Path, most: int) -> Iterator[BufferedReader]:
+    """Open a regular file of at most ``most`` bytes; anything else is an OSError, at once.
+
+    A FIFO would keep its reader waiting, a device may never end. A file is looked at before it is
+    opened, since opening a device may do something, and again after: it may be another by then.
+    """
+    _check_regular(os.stat(path), most)
+    flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, os.O_RDONLY | flags), "rb") as file:
+        _check_regular(os.fstat(file.fileno()), most)
+        yield file
+
+
+def _check_regular(found: os.stat_result, most: int) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file, but a device, a pipe or a socket")
+    if found.st_size > most:
+        said = f"it has {found.st_size:,} bytes, and {most:,} are the most here"
+        raise OSError(errno.EFBIG, said)
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """Return what a regular file of at most ``most`` bytes holds; else an OSError says why not."""
+    with open_regular(path, most) as file:
+        size = os.fstat(file.fileno()).st_size
+        found = file.read(size + 1)  # not to its end: it may grow for ever
+    if len(found) > size:
+        raise OSError(errno.EBUSY, "it grew while it was read")
+    return found
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file of the package holds; anything else is a RunsFileError."""
+    try:
+        data = read_regular(path, LARGEST_JSON)
+        if data.count(b"[") + data.count(b"{") > MOST_CONTAINERS:
+            raise RunsFileError(f"{path} is damaged: it holds more than {MOST_CONTAINERS:,} lists")
+        return json.loads(data.decode("utf-8"))
+    except RecursionError:
+        raise RunsFileError(f"{path} is damaged: it is nested too deeply") from None
+    except MemoryError:
+        raise RunsFileError(f"{path} needs more memory than there is") from None
+    except ValueError as problem:
+        raise RunsFileError(f"{path} is damaged: {problem}") from None
+    except OSError as problem:
+        raise RunsFileError(f"{path} cannot be read: {problem.strerror or problem}") from None
+
+
 def flush(file: IO[Any]) -> None:
     """Wait until a file is on the disk."""
     file.flush()
@@ -68,10 +125,10 @@ def flush_folder(folder: Path) -> None:
 def inode(file: str | int) -> Inode | None:
     """Return what tells a file from another of the same name; None where there is none."""
     try:
-        stat = os.stat(file)
+        found = os.stat(file)
     except OSError:
         return None
-    return stat.st_dev, stat.st_ino
+    return found.st_dev, found.st_ino
 
 
 def lock(handle: int) -> bool:

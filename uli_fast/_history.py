@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from uli_fast import _check
+from uli_fast._names import spreadsheet
 from uli_fast.errors import ArgumentError, MissingExtraError, StudyWriteError
 
 
@@ -116,9 +117,7 @@ def _cell(value: Any) -> Any:
     """Write lists as JSON, and keep spreadsheets from taking a name for a formula."""
     if isinstance(value, list | dict):
         return json.dumps(value)
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return f"'{value}"
-    return value
+    return spreadsheet(value) if isinstance(value, str) else value
 
 
 def _lines(history: History) -> bytes:

@@ -7,6 +7,17 @@ import re
 # What neither HTML nor SVG may hold, and what would turn the text around a name.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# What a spreadsheet may take for the beginning of a formula: it looks past white space, and past
+# what cannot be seen. The last four are the wide forms of East Asian keyboards.
+_FORMULA = re.compile(
+    "[\\s\x00-\x20\x7f-\xa0\xad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]*"
+    "[=+\\-@\uff1d\uff0b\uff0d\uff20]|[\t\r]"
+)
+
+
+def spreadsheet(text: str) -> str:
+    """Return text that no spreadsheet takes for a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def clean(text: str) -> str:

@@ -411,5 +411,19 @@ class Guarantee:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Guarantee:
-        """Rebuild a proved bound."""
-        return cls(data["formula"], data["delta"], dict(data["parameters"]), data["scale"])
+        """Rebuild a proved bound; what is none is an ArgumentError."""
+        formula = _check.one_of("formula", data["formula"], tuple(_FORMULAS))
+        parameters = dict(data["parameters"])
+        for name, value in parameters.items():
+            if type(value) not in (int, float) or not least_of(name) <= value:
+                raise ArgumentError(name, f"is no parameter of a bound: {str(value)[:50]}")
+        delta = _check.in_open_unit("delta", data["delta"])
+        made = cls(formula, delta, parameters, _check.number("scale", data["scale"]))
+        if not made.bound(1) >= 0.0 or not made.constants:
+            raise ArgumentError("parameters", "are not those of a bound")
+        return made
+
+
+def least_of(name: str) -> float:
+    """Return the least that a parameter of a proved bound can be: numbers of things are 1."""
+    return 1.0 if name in ("K", "d", "dimension", "S", "A", "H") else 0.0

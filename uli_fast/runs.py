@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check, metrics
-from uli_fast._files import flush, flush_folder, make_folder, refused, write_text
+from uli_fast._files import (
+    flush,
+    flush_folder,
+    make_folder,
+    open_regular,
+    read_json,
+    refused,
+    write_text,
+)
+from uli_fast._runs_file import LARGEST_ARRAYS, check_runs, read_arrays
 from uli_fast._typing import B1, F64, I8, I64, Drawing, Played
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RunsFileError, UliError
 from uli_fast.guarantees import Guarantee
@@ -359,24 +368,29 @@ class Runs:
         """
         source = _check.path("folder", folder)
         try:
-            manifest = json.loads((source / "manifest.json").read_text(encoding="utf-8"))
+            manifest = read_json(source / "manifest.json")
             if "cells" in manifest:
                 raise RunsFileError(f"{source} is a study: experiments.Results.load reads it")
             if manifest.pop("sha256") != _digest_of(manifest):
                 raise RunsFileError(f"{source}: the manifest has been altered")
             if manifest["schema"] != SCHEMA:
                 raise RunsFileError(f"{source} has schema {manifest['schema']}, not {SCHEMA}")
-            values = {name: _read(source, name, e) for name, e in manifest["arrays"].items()}
+            values = read_arrays(source, manifest)
             for f in fields(cls):
                 if f.name not in values and f.name in manifest:
                     values[f.name] = manifest[f.name]
             values["names"] = tuple(values["names"])
             if values["guarantee"] is not None:
                 values["guarantee"] = Guarantee.from_dict(values["guarantee"])
-            return cls(**values)
-        except RecursionError:
-            raise RunsFileError(f"{source} is damaged: its manifest is nested too deeply") from None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+            runs = cls(**values)
+            check_runs(runs)
+            return runs
+        except MemoryError:
+            raise RunsFileError(f"{source} needs more memory than there is") from None
+        except OSError as problem:
+            said = problem.strerror or problem
+            raise RunsFileError(f"{source} does not hold complete results: {said}") from problem
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as problem:
             raise RunsFileError(f"{source} does not hold complete results: {problem}") from problem
 
 
@@ -414,22 +428,5 @@ def _digest_of(content: dict[str, Any]) -> str:
 
 
 def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _read(folder: Path, name: str, entry: dict[str, Any]) -> Any:
-    if name not in {f.name for f in fields(Runs)}:
-        raise RunsFileError(f"{folder}: unknown array {name!r}")
-    path = folder / f"{name}.npy"
-    expected = np.dtype(entry["dtype"]).itemsize * math.prod(entry["shape"])
-    if not expected <= path.stat().st_size <= expected + 4096:
-        raise RunsFileError(f"{path} has the wrong size")
-    if _digest(path) != entry["sha256"]:
-        raise RunsFileError(f"{path} has been altered")
-    with path.open("rb") as file:  # the header first: it may claim more than there is memory
-        version = np.lib.format.read_magic(file)
-        read = {(1, 0): np.lib.format.read_array_header_1_0}.get(version)
-        shape, _, dtype = read(file) if read else (None, None, None)
-    if str(dtype) != entry["dtype"] or shape != tuple(entry["shape"]):
-        raise RunsFileError(f"{path} does not match the manifest")
-    return np.load(path, allow_pickle=False)
+    with open_regular(path, LARGEST_ARRAYS) as file:  # larger ones could not be loaded
+        return hashlib.file_digest(file, "sha256").hexdigest()

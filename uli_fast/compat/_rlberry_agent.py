@@ -15,7 +15,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._files import read_json
 from uli_fast.errors import ArgumentError, StateError
+
+# What a saved agent holds.
+KEYS = {"agent", "about", "seeds", "budget", "scalars", "what"}
 
 
 class Agent(ABC):
@@ -98,7 +102,9 @@ class Agent(ABC):
     def load(cls, filename: Any, **kwargs: Any) -> Self:
         """Return an agent made with these arguments that knows what was saved."""
         agent = cls(**kwargs)
-        content = json.loads(Path(filename).with_suffix(".json").read_text(encoding="utf-8"))
+        content = read_json(_check.path("filename", filename).with_suffix(".json"))
+        if not isinstance(content, dict) or not KEYS <= content.keys():
+            raise StateError("filename", "does not hold a saved agent")
         if (content["agent"], content["about"]) != (cls.__name__, repr(agent)):
             raise StateError("filename", f"holds {content['about']}, not {agent!r}")
         seeds = content["seeds"]

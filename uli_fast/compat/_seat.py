@@ -32,7 +32,7 @@ from uli_fast.kernels._optimism import choose
 from uli_fast.kernels.phased_elimination import next_arm
 from uli_fast.kernels.successive_elimination import absorb, absorb_rows
 from uli_fast.learners._arms import ArmLearner
-from uli_fast.players import restore
+from uli_fast.players import revived
 from uli_fast.players._assumptions import ROWS
 from uli_fast.players._base import Player
 from uli_fast.players._certificate import Certificate
@@ -59,7 +59,7 @@ def take_seat(
 
 def retake_seat(saved: Mapping[str, Any], learner: Any) -> Seat:
     """Go on from what ``seat.saved()`` returned."""
-    seat = _seat_of(restore(saved["player"], learner))
+    seat = _seat_of(revived(saved["player"], learner))
     seat.follows = bool(saved["follows"])
     seat._load_more(saved["more"])
     return seat
@@ -226,7 +226,9 @@ class PhasedSeat(EliminatingSeat):
         return {"waiting": [list(rewards) for rewards in self._waiting]}
 
     def _load_more(self, more: Mapping[str, Any]) -> None:
-        self._waiting = [deque(float(x) for x in rewards) for rewards in more["waiting"]]
+        self._waiting = [
+            deque(_check.number("waiting", x) for x in rewards) for rewards in more["waiting"]
+        ]
 
     def _drain(self) -> bool:
         """Use one reward that waited, if its arm's phase has come."""

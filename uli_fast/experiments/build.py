@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -36,6 +37,7 @@ LEARNERS = (
     "UCBVI",
     "UBEV",
 )
+MOST_CELLS = 50_000  # of a study: a learner on a problem, each with a folder of its own
 BASES = ("Exp3P", "GeometricHedge", "Scrible")
 ARM_SETS = ("Finite", "Ball", "Ellipsoid", "Box", "Simplex", "L1Ball", "Polytope")
 # Parameters whose value is an object of its own, and what it may be.
@@ -82,9 +84,14 @@ def swept(key: str, table: Mapping[str, Any]) -> Iterable[tuple[str, dict[str, A
             raise ConfigError(f"{key}.sweep.{name}", "must be a list of values")
         if name in plain:
             raise ConfigError(f"{key}.sweep.{name}", "is given outside of the sweep too")
-        twice = [x for i, x in enumerate(values) if x in values[:i]]
-        if twice:
-            raise ConfigError(f"{key}.sweep.{name}", f"holds {twice[0]!r} twice")
+    if math.prod(map(len, sweep.values())) > MOST_CELLS:
+        raise ConfigError(f"{key}.sweep", f"has more than {MOST_CELLS:,} combinations")
+    for name, values in sweep.items():
+        seen: set[Any] = set()
+        for value in values:
+            if _frozen(value) in seen:
+                raise ConfigError(f"{key}.sweep.{name}", f"holds {value!r} twice")
+            seen.add(_frozen(value))
     if not sweep:
         yield "", plain
         return
@@ -95,6 +102,15 @@ def swept(key: str, table: Mapping[str, Any]) -> Iterable[tuple[str, dict[str, A
             for (name, value), i in zip(chosen.items(), which, strict=True)
         )
         yield f" ({', '.join(parts)})", plain | chosen
+
+
+def _frozen(value: Any) -> Any:
+    """Return a value of a TOML file that is equal for equal ones and can be looked up."""
+    if isinstance(value, list):
+        return tuple(map(_frozen, value))
+    if isinstance(value, Mapping):
+        return frozenset((name, _frozen(inner)) for name, inner in value.items())
+    return value
 
 
 def _made(key: str, table: Mapping[str, Any], kinds: tuple[str, ...]) -> Any:

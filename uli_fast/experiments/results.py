@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uli_fast import _check
-from uli_fast._files import refused, write_text
+from uli_fast._files import read_json, refused, write_text
 from uli_fast.compare import Comparison
 from uli_fast.errors import MissingExtraError, RunsFileError
-from uli_fast.experiments.store import Store, read_json
+from uli_fast.experiments.store import Store
 from uli_fast.experiments.study_file import StudyFile
 from uli_fast.runs import Runs, versions
 
@@ -175,13 +175,17 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         if manifest["schema"] != SCHEMA:
             raise RunsFileError(f"{folder} has schema {manifest['schema']!r}, not {SCHEMA}")
-        words = [cell[key] for cell in manifest["cells"] for key in ("id", "problem", "learner")]
-        if not all(isinstance(word, str) for word in [*words, manifest["title"]]):
+        cells = [tuple(c[key] for key in ("id", "problem", "learner")) for c in manifest["cells"]]
+        if not all(isinstance(word, str) for cell in cells for word in (*cell, manifest["title"])):
             raise TypeError
-        if any(Path(c["id"]).name != c["id"] or c["id"] == ".." for c in manifest["cells"]):
+        for named in ({cell[0] for cell in cells}, {cell[1:] for cell in cells}):
+            if len(named) < len(cells):
+                raise RunsFileError(f"{path} names a cell twice")
+        if any(Path(id).name != id or id in ("", "..") for id, _, _ in cells):
             raise RunsFileError(f"{path} names folders outside of it")
-        _ = manifest["study"], manifest["versions"]
-        _check.whole("replications", manifest["replications"])
+        if not isinstance(manifest["study"], str) or not isinstance(manifest["versions"], dict):
+            raise TypeError
+        _check.replications("replications", manifest["replications"])
     except (KeyError, TypeError, ValueError, AttributeError):
         raise RunsFileError(f"{path} is not the manifest of a study") from None
     return dict(manifest)

@@ -17,7 +17,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from uli_fast._files import lock, make_folder, refused, write_text
+import numpy as np
+
+from uli_fast._check import MOST_REPLICATIONS
+from uli_fast._files import lock, make_folder, read_json, refused, write_text
 from uli_fast.errors import ResultsError, RunsFileError
 from uli_fast.runs import Runs, versions
 
@@ -63,6 +66,8 @@ class Store:
             name = PART.fullmatch(path.name)
             if name:
                 found.append((int(name[1]), int(name[2]), path))
+                if found[-1][0] + found[-1][1] > MOST_REPLICATIONS or not found[-1][1]:
+                    raise ResultsError(f"{path} is not a part: there are not so many; remove it")
         found.sort()
         for (a, n, path), (b, _, _) in itertools.pairwise(found):
             if a + n > b:
@@ -92,8 +97,11 @@ class Store:
 
     def numbers(self, replications: int) -> list[int]:
         """Return the numbers of the replications that are there, in order."""
-        there = (n for first, count, _ in self.parts() for n in range(first, first + count))
-        return [n for n in there if n < replications]
+        return [
+            n
+            for first, count, _ in self.parts()
+            for n in range(first, min(first + count, replications))
+        ]
 
     def load(self, replications: int | None = None) -> Runs:
         """Return all parts as one, in the order of replications, or the first of them."""
@@ -102,11 +110,25 @@ class Store:
             parts = [part for part in parts if part[0] < replications]
         if not parts:
             raise RunsFileError(f"{self.folder} holds no results yet")
-        joined = Runs.joined([self._part(*part) for part in parts])
+        joined = self._joined([self._part(*part) for part in parts])
         if replications is None:
             return joined
         first, count, _ = parts[-1]
         return joined.first(joined.replications - max(0, first + count - replications))
+
+    def _joined(self, parts: list[Runs]) -> Runs:
+        """Join parts that belong together: what is the same for all replications is."""
+        for part in parts[1:]:
+            about = ("names", "horizon", "seed", "engine")
+            same = all(getattr(part, name) == getattr(parts[0], name) for name in about)
+            if not same or not np.array_equal(part.rounds, parts[0].rounds):
+                raise RunsFileError(f"{self.folder} holds parts of different runs")
+        try:
+            return Runs.joined(parts)
+        except ValueError:
+            raise RunsFileError(f"{self.folder} holds parts of different shapes") from None
+        except MemoryError:
+            raise RunsFileError(f"{self.folder} needs more memory than there is") from None
 
     def _part(self, first: int, count: int, path: Path) -> Runs:
         expected = self._part_of(first)
@@ -120,18 +142,6 @@ class Store:
             raise RunsFileError(
                 f"{problem}; to have these replications run again, remove {path} and resume"
             ) from None
-
-
-def read_json(path: Path) -> Any:
-    """Read a small JSON file."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError:
-        raise RunsFileError(f"{path} is damaged: it is nested too deeply") from None
-    except ValueError as problem:
-        raise RunsFileError(f"{path} is damaged: {problem}") from None
-    except OSError as problem:
-        raise RunsFileError(f"{path} cannot be read: {problem.strerror or problem}") from None
 
 
 def refuse_strangers(folder: Path, own: str) -> None:

@@ -36,9 +36,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from uli_fast import _check
+from uli_fast._files import read_regular
 from uli_fast._names import label
 from uli_fast.errors import ArgumentError, ConfigError, NoGuaranteeError
-from uli_fast.experiments.build import learner_of, problem_of, swept, unknown
+from uli_fast.experiments.build import MOST_CELLS, learner_of, problem_of, swept, unknown
+
+LARGEST_FILE = 4 * 2**20  # bytes: TOML is read at some two megabytes a second
+MOST_PARTS = 100  # of a dotted key
+_WORD = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
+LONG_KEY = re.compile(rf"(?<![A-Za-z0-9_-]){_WORD}(?:[ \t]*+\.[ \t]*+{_WORD}){{{MOST_PARTS}}}")
 
 
 class Tables(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -97,7 +103,7 @@ class StudyFile:
         """Read and check a file; a ConfigError names the key that is wrong."""
         source = Path(path)
         try:
-            text = source.read_text(encoding="utf-8-sig")  # some editors begin with a mark
+            text = read_regular(source, LARGEST_FILE).decode("utf-8-sig")  # some begin with a mark
         except OSError as problem:
             said = problem.strerror or problem
             raise ConfigError("file", f"{source} cannot be read: {said}") from None
@@ -108,14 +114,16 @@ class StudyFile:
     @classmethod
     def parse(cls, text: str, name: str = "study") -> StudyFile:
         """Check the text of a study file."""
+        if LONG_KEY.search(text):  # each part of a key costs time for every part before it
+            raise ConfigError("file", f"holds a dotted key of more than {MOST_PARTS} parts")
         try:
             tables = msgspec.convert(tomllib.loads(text.removeprefix("\ufeff")), Tables)
-        except tomllib.TOMLDecodeError as problem:
+        except msgspec.ValidationError as problem:
+            raise ConfigError(*_where(str(problem))) from None
+        except ValueError as problem:  # or a number with thousands of digits
             raise ConfigError("file", f"is not TOML: {problem}") from None
         except RecursionError:
             raise ConfigError("file", "is nested too deeply") from None
-        except msgspec.ValidationError as problem:
-            raise ConfigError(*_where(str(problem))) from None
         M: int = _named("replications", _check.replications, tables.replications)
         cells = _cells(tables)
         played = {cell.problem for cell in cells}
@@ -152,10 +160,16 @@ def _cells(tables: Tables) -> tuple[Cell, ...]:
     common = {"horizon": horizon, "seed": seed, "engine": tables.engine, "rounds": tables.rounds}
     problems = _expanded("problems", tables.problems)
     learners = _expanded("learners", tables.learners)
+    played, n_cells = {}, 0
+    for name, one in learners.items():
+        played[name] = _on(one.key, one.table, problems)
+        n_cells += len(played[name])
+        if n_cells > MOST_CELLS:
+            raise ConfigError("learners", f"make more than {MOST_CELLS:,} cells with the problems")
     made = {name: _made(problem_of, one) for name, one in problems.items()}
     cells = []
     for name, one in learners.items():
-        where = _on(one.key, one.table, problems)
+        where = played[name]
         spec = {k: v for k, v in one.table.items() if k != "on"}
         learner = _made(learner_of, one._replace(table=spec))
         for problem in where:
@@ -223,11 +237,13 @@ def _on(key: str, table: Mapping[str, Any], problems: Mapping[str, _Entry]) -> l
     if not isinstance(names, list) or not names:
         raise ConfigError(f"{key}.on", "must be a list of names of problems")
     roots = {name: one.key.removeprefix("problems.") for name, one in problems.items()}
+    known = dict.fromkeys(roots.values())
     for name in names:
-        if name not in roots.values():
-            known = ", ".join(dict.fromkeys(roots.values()))
-            raise ConfigError(f"{key}.on", f"there is no problem {name!r}; there are {known}")
-    return [name for name in problems if roots[name] in names]
+        if not isinstance(name, str) or name not in known:
+            there = ", ".join(known)
+            raise ConfigError(f"{key}.on", f"there is no problem {name!r}; there are {there}")
+    wanted = set(names)
+    return [name for name in problems if roots[name] in wanted]
 
 
 def _check_cell(key: str, learner: Any, name: str, problem: Any, common: Any) -> None:

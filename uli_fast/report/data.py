@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from uli_fast._names import spreadsheet
 from uli_fast.report.bounds import known
 from uli_fast.report.canvas import thinned
 from uli_fast.report.checks import check, tightest
@@ -103,6 +104,4 @@ def _data(name: str, about: str, header: Sequence[str], rows: Iterable[Sequence[
 
 def _cell(value: Any) -> Any:
     """Keep spreadsheets from taking a name for a formula."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return f"'{value}"
-    return value
+    return spreadsheet(value) if isinstance(value, str) else value

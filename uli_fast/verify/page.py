@@ -6,11 +6,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from uli_fast._files import refused, write_text
+from uli_fast._files import read_regular, refused, write_text
 from uli_fast.errors import ArgumentError
 from uli_fast.verify import Check, Row
 
 BEGIN, END = "<!-- uli verify: begin -->", "<!-- uli verify: end -->"
+LARGEST_PAGE = 16 * 2**20  # bytes
 HEAD = ("id", "statement", "code (in `uli_fast/`)", "tests", "run", "measured", "verdict")
 
 
@@ -33,7 +34,7 @@ def table(checks: Sequence[Check], rows: Sequence[Row]) -> str:
 def read_page(page: Path) -> tuple[str, str, str]:
     """Return what is before, between and after the markers of a page."""
     try:
-        text = page.read_text(encoding="utf-8")
+        text = read_regular(page, LARGEST_PAGE).decode("utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         raise ArgumentError("write", f"{page} cannot be read: {problem}") from problem
     before, begin, rest = text.partition(BEGIN)
