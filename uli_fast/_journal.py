@@ -85,6 +85,7 @@ class Journal:
         self.path = named or path  # in errors
         self._connection: sqlite3.Connection | None = None
         self._lock: LockFile | None = None
+        self._closing = False
         self._mine = False  # whether the file is this study's to take away: locked, and was empty
         self._at = os.path.abspath(path)  # the working folder may change
         self._log = log_of(path)
@@ -201,6 +202,7 @@ class Journal:
         """Make the tables, and record what the study is, at once and in the file itself."""
         with refused(self.path, writing=True):
             self._run("PRAGMA journal_mode=DELETE")
+            self._log_key = _inode(self._log)  # gone, if a beginning that was killed left one
             self._run("PRAGMA synchronous=EXTRA")
             self._run("PRAGMA fullfsync=ON")
         self._add(None, "create", (None, None), content)
@@ -276,11 +278,12 @@ class Journal:
 
     def close(self) -> None:
         """Let go of the file; an error if its name does not lead to it any more."""
-        if self._lock is not None:
-            try:
+        try:
+            if not self._closing:
                 self._check_place()
-            finally:
-                self._let_go()
+        finally:
+            self._closing = True  # from here on the log may be gone
+            self._let_go()
 
     @property
     def closed(self) -> bool:
