@@ -148,6 +148,21 @@ CHECKS = (
         ),
     ),
     Check(
+        "B19",
+        "Ctrl-C inside ask, tell, open, close: no study stuck, nothing acknowledged lost",
+        "10,000 interrupts, at instructions chosen by a seed and by a timer; the same call again "
+        "after each",
+        ("-m", "tests.study.interrupts", "10000"),
+    ),
+    Check(
+        "B20",
+        "a flipped bit in the file or the log of a killed study: refused and left as it is, or "
+        "nothing lost but the very last event; no new study in its place",
+        "1,000 bits of studies ended by SIGKILL: soon, closed once before, with a log begun anew, "
+        "begun by 0.6.0",
+        ("-m", "tests.study.flips", "1000"),
+    ),
+    Check(
         "B21",
         "hostile and odd files: a typed error within 2 s, in 2 GB",
         "sparse giants, pipes, devices, bombs of numbers, keys, sweeps, cells and parts, runs "

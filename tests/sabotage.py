@@ -36,15 +36,20 @@ PLACE = "tests/study/test_place.py"
 CRASH = "tests/study/test_crash.py"
 READING = "tests/study/test_reading.py"
 HOSTILE = "tests/test_hostile.py"
+FLIPS = "tests/study/test_flips.py"
+INTERRUPTS = "tests/study/test_interrupts.py"
 JOURNAL = "uli_fast/_journal.py"
+EVENT = "uli_fast/_events.py"
+REMAINS = "uli_fast/_remains.py"
+WAL = "uli_fast/_wal.py"
 LINES = "uli_fast/kernels/_lines.py"
 TOUCH = "tests/kernels/test_lines.py"
 ROW = "tests/verify/test_verify.py::test_a_row_holds"
 
 # How an event gets into the journal, to be done otherwise.
 COMMITTING = (Path(__file__).parent.parent / JOURNAL).read_text(encoding="utf-8")
-COMMITTING = COMMITTING[COMMITTING.index('                self._run("BEGIN IMM') :]
-COMMITTING = COMMITTING[: COMMITTING.index("            except")]
+COMMITTING = COMMITTING[COMMITTING.index('            self._run("BEGIN IMM') :]
+COMMITTING = COMMITTING[: COMMITTING.index("        except")]
 
 # Copies that are worked on at once.
 WORKERS = 2
@@ -867,7 +872,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "study: the chain is not checked",
-        JOURNAL,
+        EVENT,
         "intact = event.previous == previous and event.hash == digest(event)",
         "intact = True",
         f"{STUDY}::test_an_altered_or_removed_event_breaks_the_chain",
@@ -911,7 +916,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "study: a log without its file is not noticed",
-        JOURNAL,
+        REMAINS,
         "if log and size < HEADER:",
         "if False:",
         f"{DAMAGE}::test_a_log_without_its_file_begins_no_new_study",
@@ -919,7 +924,7 @@ SABOTAGES = (
     Sabotage(
         "study: a damaged file is merged with its log",
         JOURNAL,
-        "if named is None and _size(self._log):",
+        "if not copied and size_of(self._log):",
         "if False:",
         f"{DAMAGE}::test_a_file_that_is_refused_can_be_put_back",
     ),
@@ -954,8 +959,8 @@ SABOTAGES = (
     Sabotage(
         "study: a failed commit leaves the player ahead",
         "uli_fast/study.py",
-        "self._stale = self._touched or not isinstance(problem, ArgumentError)",
-        "self._stale = False",
+        "            self._stale = True\n            decision",
+        "            decision",
         f"{STUDY}::test_a_failed_commit_leaves_the_player_as_the_disk_has_it",
     ),
     Sabotage(
@@ -974,10 +979,80 @@ SABOTAGES = (
     ),
     Sabotage(
         "study: events may be changed",
-        JOURNAL,
+        EVENT,
         "BEFORE UPDATE ON event\nBEGIN SELECT RAISE(ABORT",
         "BEFORE UPDATE ON event\nBEGIN SELECT RAISE(IGNORE); SELECT RAISE(ABORT",
         f"{STUDY}::test_what_is_on_the_disk_is_what_was_said",
+    ),
+    Sabotage(
+        "study: a bad frame ends the log",
+        WAL,
+        "lost = int((later > end).sum())",
+        "lost = 0",
+        f"{FLIPS}::test_any_field_of_a_frame_that_others_follow_is_damage",
+    ),
+    Sabotage(
+        "study: a log with a bad header is passed over",
+        WAL,
+        'return "its header is not what was written"',
+        'return ""',
+        f"{FLIPS}::test_a_bit_of_the_header_does_not_lose_the_log",
+    ),
+    Sabotage(
+        "study: an end that lost its mark is taken for the middle of a transaction",
+        WAL,
+        "(frames.size[bad] or _size_was_lost(frames, bad))",
+        "frames.size[bad]",
+        f"{FLIPS}::test_an_end_of_a_transaction_that_looks_like_none_is_damage",
+    ),
+    Sabotage(
+        "study: a torn end is taken for damage",
+        WAL,
+        "end = int(ends[0]) if ends.size else len(right)",
+        "end = bad",
+        f"{FLIPS}::test_a_torn_last_transaction_is_what_a_crash_leaves",
+    ),
+    Sabotage(
+        "study: a new one begins where a log lies",
+        JOURNAL,
+        "if not _read_copy(copy, self.path):",
+        "if _read_copy(copy, self.path) is None:",
+        f"{FLIPS}::test_no_study_is_begun_where_a_log_lies",
+    ),
+    Sabotage(
+        "study: what failed writes left stays in the log",
+        JOURNAL,
+        'self._run("PRAGMA wal_checkpoint(TRUNCATE)")',
+        "pass",
+        f"{FLIPS}::test_what_failed_writes_leave_in_the_log_is_no_damage",
+    ),
+    Sabotage(
+        "study: the size of the log outlives an interrupt",
+        JOURNAL,
+        "self._log_size = None  # unknown until",
+        "pass  # unknown until",
+        f"{INTERRUPTS}::test_an_interrupt_when_the_size_of_the_log_is_looked_up_is_forgiven",
+    ),
+    Sabotage(
+        "study: an interrupt in a tell leaves the player ahead",
+        "uli_fast/study.py",
+        "        self._stale = True\n        try:",
+        "        try:",
+        f"{INTERRUPTS}::test_no_interrupt_leaves_a_study_stuck_or_loses_anything",
+    ),
+    Sabotage(
+        "study: a second name is let in",
+        REMAINS,
+        "if names > 1:",
+        "if False:",
+        f"{PLACE}::test_a_second_name_is_refused_since_the_log_belongs_to_the_first",
+    ),
+    Sabotage(
+        "study: a failed write makes it play everything again",
+        "uli_fast/study.py",
+        "if self._saved is not None:",
+        "if False:",
+        f"{STUDY}::test_after_a_failed_write_only_the_last_events_are_played_again",
     ),
     Sabotage(
         "study: looking writes to the file",

@@ -87,7 +87,7 @@ def audit(path: Path, learner: Any = None, arms: Any = None) -> Audit:
         record = first_content(path, first)
         about = {key: value for key, value in record.items() if key != "versions"}
         setup = Setup.recorded(about, learner, arms)
-        trace = Trace(path, setup)
+        trace = Trace(path, first, setup.start())
         made_with = {str(k): str(v) for k, v in record.get("versions", {}).items()}
     drops, before = [], _active(trace)
     for event in events[1:]:

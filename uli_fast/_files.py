@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import json
 import os
 import stat
@@ -153,29 +154,29 @@ class LockFile:
     """A file that is there while somebody works on the one beside it.
 
     Its lock belongs to a handle of its own: nothing else that the process opens and closes can
-    drop it. It ends with the process, and only the file is left then.
+    drop it. It ends with the process, and only the file is left then. The handle is a file
+    object's: whatever interrupts its owner, it is closed when nobody holds it any more.
     """
 
-    def __init__(self, path: str, handle: int) -> None:
-        self.path, self._handle, self._inode = path, handle, inode(handle)
-        self._end = weakref.finalize(self, _let_go, path, handle)
+    def __init__(self, path: str, file: io.FileIO) -> None:
+        self.path, self._file, self._inode = path, file, inode(file.fileno())
+        self._end = weakref.finalize(self, _let_go, path, file)
 
     @classmethod
     def taken(cls, path: str) -> LockFile | None:
         """Return the lock, or None where another process or study has it."""
         while True:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            file = io.FileIO(path, "r+", opener=_made)
             try:
-                free = lock(handle)
+                if not lock(file.fileno()):
+                    file.close()
+                    return None
+                if inode(path) == inode(file.fileno()):
+                    return cls(path, file)
             except BaseException:
-                os.close(handle)
+                file.close()
                 raise
-            if free and inode(path) == inode(handle):
-                return cls(path, handle)
-            os.close(handle)
-            if not free:
-                return None
-            # Its last holder removed it between our opening and our locking it: once more.
+            file.close()  # its last holder removed it before we had locked it: once more
 
     @property
     def there(self) -> bool:
@@ -184,16 +185,23 @@ class LockFile:
 
     def release(self) -> None:
         """Let others in."""
-        self._end()
+        _let_go(self.path, self._file)
+        self._end.detach()
 
     def leave(self) -> None:
         """Close what a fork has copied: the lock is the parent's, and must end with it."""
-        if self._end.detach() is not None:
-            os.close(self._handle)
+        self._end.detach()
+        self._file.close()
 
 
-def _let_go(path: str, handle: int) -> None:
-    with contextlib.suppress(OSError):
-        if inode(path) == inode(handle):
-            os.unlink(path)
-    os.close(handle)
+def _made(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CREAT, 0o644)
+
+
+def _let_go(path: str, file: io.FileIO) -> None:
+    """Remove a lock file and let go of it; once more does no harm."""
+    if not file.closed:
+        with contextlib.suppress(OSError):
+            if inode(path) == inode(file.fileno()):
+                os.unlink(path)
+        file.close()

@@ -15,8 +15,13 @@ not lead to. A connection that a fork has copied is never closed in the child, w
 the log away from the parent.
 
 Closing merges the log into the file and deletes it, and SQLite deletes a log without a file. So a
-log that a killed process left is first read with a copy of its file: what is refused is left as
-it was, and may be mended.
+log that a killed process left is first judged (_wal.py) and read with a copy of its file: what is
+refused is left as it was, and may be mended. A study begins in the file itself, not in a log: a
+log that holds anything belongs to one that has begun. Neither does a log belong to a second name
+of the file (a hard link), under which its last events would be missing.
+
+Nothing that is kept in memory about the file outlives a write that was refused or interrupted:
+it is marked as unknown before, and looked up afterwards.
 
 Crash tests: ``ULI_FAULT="tell-written:3"`` ends the process at the third pass of a point. The
 points are ``{create,ask,tell,missing}-{begun,written,committed}``: before the transaction, inside
@@ -27,8 +32,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import hashlib
-import json
 import os
 import shutil
 import sqlite3
@@ -39,76 +42,40 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import uli_fast
+from uli_fast._events import GENESIS, SCHEMA, Event, check_link, compact, digest, next_event
 from uli_fast._files import Inode, LockFile, flush_folder
 from uli_fast._files import inode as _inode
-from uli_fast.errors import StudyDivergedError, StudyError, StudyLockedError, StudyWriteError
+from uli_fast._remains import (
+    check_log,
+    check_one_name,
+    check_remains,
+    log_of,
+    refused,
+    sealed,
+    size_of,
+)
+from uli_fast._wal import damage
+from uli_fast.errors import StudyError, StudyLockedError, StudyWriteError
+
+__all__ = ["GENESIS", "SCHEMA", "Event", "Journal", "digest", "read_events"]
 
 APPLICATION = 0x756C6931  # "uli1" in the header tells a study from other SQLite files
 FORMAT = 1
-GENESIS = "0" * 64
-HEADER, LOG_HEADER = 100, 32  # bytes with which every SQLite file, and every log, begins
+LOG_HEADER = 32  # bytes with which every log of SQLite begins
 LONGEST = 2**24  # bytes of a row, so that a hostile file cannot take all memory
 TRIES, PAUSE = 20, 0.05  # of reading a file that is being written to; seconds in between
-SCHEMA = (
-    """CREATE TABLE event (
-  sequence INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL,
-  decision INTEGER,
-  request TEXT UNIQUE,
-  payload TEXT NOT NULL,
-  time TEXT NOT NULL,
-  version TEXT NOT NULL,
-  previous TEXT NOT NULL,
-  hash TEXT NOT NULL
-) STRICT""",
-    """CREATE TRIGGER never_changed BEFORE UPDATE ON event
-BEGIN SELECT RAISE(ABORT, 'events are never changed'); END""",
-    """CREATE TRIGGER never_removed BEFORE DELETE ON event
-BEGIN SELECT RAISE(ABORT, 'events are never removed'); END""",
-    """CREATE TRIGGER only_added BEFORE INSERT ON event
-WHEN NEW.sequence IS NOT (SELECT coalesce(max(sequence), 0) + 1 FROM event)
-BEGIN SELECT RAISE(ABORT, 'events are added at the end'); END""",
-)
 POINTS = tuple(
     f"{kind}-{where}"
     for kind in ("create", "ask", "tell", "missing")
     for where in ("begun", "written", "committed")
 )
-_compact = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-# In the names of errors that are about writing.
-_REFUSED = ("FULL", "READONLY", "CANTOPEN", "WRITE", "FSYNC", "TRUNCATE")
-# Files open in this process, and those that were open in its parent when it was forked.
-_open_here: set[Inode] = set()
+# Files that were open in this process's parent when it was forked.
 _inherited: set[Inode] = set()
 _journals: weakref.WeakSet[Journal] = weakref.WeakSet()
 _passes: Counter[str] = Counter()
-
-
-class Event(NamedTuple):
-    """A line of the journal."""
-
-    sequence: int
-    kind: str
-    decision: int | None
-    request: str | None
-    payload: str  # JSON
-    time: str  # UTC
-    version: str  # of the package
-    previous: str  # hash of the event before
-    hash: str
-
-    @property
-    def content(self) -> Any:
-        """The payload."""
-        return json.loads(self.payload)
-
-
-def digest(event: Event) -> str:
-    """Return the hash of everything in an event but its hash."""
-    return hashlib.sha256(_compact(event[:-1]).encode()).hexdigest()
 
 
 class Journal:
@@ -116,54 +83,64 @@ class Journal:
 
     def __init__(self, path: Path, named: Path | None = None) -> None:
         self.path = named or path  # in errors
-        self._last: Event | None = None
         self._connection: sqlite3.Connection | None = None
+        self._lock: LockFile | None = None
+        self._closing = False
         self._mine = False  # whether the file is this study's to take away: locked, and was empty
         self._at = os.path.abspath(path)  # the working folder may change
-        self._log = _log_of(path)
-        self._log_size = 0  # after our last write
-        self._key, self._log_key = _inode(self._at), None
+        self._log = log_of(path)
+        self._log_size: int | None = None  # after our last write; None if that may have failed
+        self._key, self._log_key = _inode(self._at), _inode(self._log)
+        self._made = self._key is None  # by this very opening; nobody else's if it is empty
+        _journals.add(self)
+        try:
+            self._open(path, copied=named is not None)
+        except BaseException:
+            self._let_go()
+            raise
+
+    def _open(self, path: Path, copied: bool) -> None:
         if self._key in _inherited:
             raise StudyLockedError(
                 f"{self.path} was open when this process was forked: open it after forking"
             )
-        self._made = self._key is None  # by this very opening; nobody else's if it is empty
-        if self._key is not None and (_sealed(path) or not os.access(path, os.W_OK)):
+        if self._key is not None and (sealed(path) or not os.access(path, os.W_OK)):
             raise StudyWriteError(f"{self.path} is read-only; Study.read looks at it")
         with refused(self.path, writing=True):
-            lock = LockFile.taken(f"{os.path.realpath(path)}-lock")
-        if lock is None:
+            self._lock = LockFile.taken(f"{os.path.realpath(path)}-lock")
+        if self._lock is None:
             raise StudyLockedError(f"{self.path} is open in another process or study")
-        self._lock = lock
-        _journals.add(self)
-        try:
-            check_remains(path, self.path)
-            with refused(self.path):
-                if named is None and _size(self._log):
-                    with tempfile.TemporaryDirectory() as folder:
-                        copy = Path(folder) / "study"
-                        _copy(path, copy)
-                        _read_copy(copy, path)
-                self._connect(path)
-        except BaseException:
-            lock.release()
-            raise
+        check_one_name(path, self.path)
+        check_remains(path, self.path)
+        with refused(self.path):
+            if not copied and size_of(self._log):
+                self._check_with_log(path)
+            self._connect(path)
         self._key, self._log_key = _inode(self._at), _inode(self._log)
-        self._log_size = _size(self._log)
-        if self._key is not None:
-            _open_here.add(self._key)
+        self._log_size = size_of(self._log)
+
+    def _check_with_log(self, path: Path) -> None:
+        """Refuse what SQLite would silently make something less of, before it touches it."""
+        check_log(self._log, self.path)
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "study"
+            _copy(path, copy)
+            if not _read_copy(copy, self.path):
+                raise StudyError(
+                    f"{self.path} is damaged: its log, {self.path.name}-wal, is there, and no "
+                    "study that it could belong to; nothing was changed"
+                )
 
     def _connect(self, path: Path) -> None:
-        self._connection = _connected(path)
         try:
+            self._connection = _connected(path)
             self._prepare()
         except BaseException as problem:
             busy = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
             code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF
-            if self._made and code not in busy and os.path.getsize(self._at) == 0:
+            if self._made and code not in busy and size_of(self._at) == 0:
                 self._mine = True  # the disk is so full that not even the lock could be had
             self._remove()
-            self._connection.close()
             raise
 
     def _prepare(self) -> None:
@@ -180,32 +157,37 @@ class Journal:
         number = run("PRAGMA user_version")[0][0]
         self._mine = self._made and (application, number, tables) == (0, 0, [])
         run("COMMIT")
-        if (application, number, tables) != (0, 0, []):
-            if application != APPLICATION:
-                raise StudyError(f"{self.path} is not a study")
-            if number != FORMAT:
-                raise StudyError(f"{self.path} has format {number}, this version reads {FORMAT}")
-            if [sql for (sql,) in tables] != list(SCHEMA):
-                raise StudyError(f"{self.path} is damaged: its tables are not those of a study")
-            found = run("PRAGMA integrity_check(1)")[0][0]
-            if found != "ok":
-                raise StudyError(f"{self.path} is damaged: {found}")
-        if run("PRAGMA journal_mode=WAL")[0][0] != "wal":
-            raise StudyError(f"{self.path}: this file system cannot hold a write-ahead log")
-        run("PRAGMA synchronous=FULL")
-        run("PRAGMA fullfsync=ON")  # macOS: fsync alone does not reach the disk
+        if (application, number, tables) == (0, 0, []):
+            return  # create() begins a study here
+        if application != APPLICATION:
+            raise StudyError(f"{self.path} is not a study")
+        if number != FORMAT:
+            raise StudyError(f"{self.path} has format {number}, this version reads {FORMAT}")
+        if [sql for (sql,) in tables] != list(SCHEMA):
+            raise StudyError(f"{self.path} is damaged: its tables are not those of a study")
+        found = run("PRAGMA integrity_check(1)")[0][0]
+        if found != "ok":
+            raise StudyError(f"{self.path} is damaged: {found}")
+        self._use_log()
 
-    def events(self) -> Iterator[Event]:
-        """Read all events from the beginning, checking the chain; new ones follow the last."""
-        self._last = last = None
+    def _use_log(self) -> None:
+        if self._run("PRAGMA journal_mode=WAL")[0][0] != "wal":
+            raise StudyError(f"{self.path}: this file system cannot hold a write-ahead log")
+        self._run("PRAGMA synchronous=FULL")
+        self._run("PRAGMA fullfsync=ON")  # macOS: fsync alone does not reach the disk
+
+    def events(self, last: Event | None = None) -> Iterator[Event]:
+        """Read all events, or those after another, checking the chain."""
+        with refused(self.path):
+            self._roll_back()
         page = "SELECT * FROM event WHERE sequence > ? ORDER BY sequence LIMIT 1000"
         while True:  # page by page: a cursor left open would keep the file locked
             with refused(self.path):
                 rows = self._run(page, (last.sequence if last else -(2**63),))
             for row in rows:
                 event = Event(*row)
-                _check_link(self.path, last, event)
-                self._last = last = event
+                check_link(self.path, last, event)
+                last = event
                 yield event
             if not rows:
                 return
@@ -217,72 +199,109 @@ class Journal:
             return not self._run("SELECT 1 FROM sqlite_master LIMIT 1")
 
     def create(self, content: Mapping[str, Any]) -> None:
-        """Make the tables, and record what the study is, at once."""
-        self._add("create", None, None, content, SCHEMA)
+        """Make the tables, and record what the study is, at once and in the file itself."""
         with refused(self.path, writing=True):
+            self._run("PRAGMA journal_mode=DELETE")
+            self._log_key = _inode(self._log)  # gone, if a beginning that was killed left one
+            self._run("PRAGMA synchronous=EXTRA")
+            self._run("PRAGMA fullfsync=ON")
+        self._add(None, "create", (None, None), content)
+        with refused(self.path, writing=True):
+            self._use_log()
             flush_folder(Path(self._at).parent)
 
     def add(
-        self, kind: str, decision: int, request: str | None, content: Mapping[str, Any]
+        self,
+        last: Event,
+        kind: str,
+        decision: int,
+        request: str | None,
+        content: Mapping[str, Any],
     ) -> Event:
-        """Add an event; it is on the disk when this returns."""
-        return self._add(kind, decision, request, content)
+        """Add an event after the last one; it is on the disk when this returns."""
+        return self._add(last, kind, (decision, request), content)
 
     def _add(
         self,
+        last: Event | None,
         kind: str,
-        decision: int | None,
-        request: str | None,
+        about: tuple[int | None, str | None],
         content: Mapping[str, Any],
-        schema: tuple[str, ...] = (),
     ) -> Event:
-        sequence, previous = (self._last.sequence, self._last.hash) if self._last else (0, GENESIS)
         now = datetime.now(UTC).isoformat(timespec="microseconds")
-        payload = _compact(content)
-        about = (sequence + 1, kind, decision, request, payload, now, uli_fast.__version__)
-        event = Event(*about, previous, "")
-        event = event._replace(hash=digest(event))
+        event = next_event(last, kind, *about, compact(content), now, uli_fast.__version__)
         fault(f"{kind}-begun")
         self._check_place()
-        if _size(self._log) != self._log_size:
+        self._check_log_size()
+        self._log_size = None  # unknown until this is over, whatever refuses or interrupts it
+        with refused(self.path, writing=True):
+            self._commit(event)
+        self._log_size = size_of(self._log)
+        self._check_place()  # it may have happened meanwhile
+        fault(f"{kind}-committed")
+        return event
+
+    def _commit(self, event: Event) -> None:
+        try:
+            self._run("BEGIN IMMEDIATE")
+            if event.kind == "create":
+                for statement in SCHEMA:
+                    self._run(statement)
+                self._run(f"PRAGMA application_id={APPLICATION}")
+                self._run(f"PRAGMA user_version={FORMAT}")
+            self._run(f"INSERT INTO event VALUES ({','.join('?' * len(event))})", event)
+            fault(f"{event.kind}-written")
+            self._run("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):  # the first error is what matters
+                self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        if self._connected().in_transaction:
+            self._connected().rollback()
+
+    def _check_log_size(self) -> None:
+        """Refuse to go on where others write, too; after a failed write, begin the log anew.
+
+        What a failed write has left in it, beyond its end, could look like damage.
+        """
+        if self._log_size is None:
+            with contextlib.suppress(sqlite3.Error):  # the write will tell
+                self._roll_back()
+                self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+        elif size_of(self._log) != self._log_size:
             raise StudyWriteError(
                 f"{self.path}: somebody else has written to its log while it was open; "
                 "what was to be recorded is not"
             )
-        with refused(self.path, writing=True):
-            try:
-                self._run("BEGIN IMMEDIATE")
-                for statement in schema:
-                    self._run(statement)
-                if schema:
-                    self._run(f"PRAGMA application_id={APPLICATION}")
-                    self._run(f"PRAGMA user_version={FORMAT}")
-                self._run(f"INSERT INTO event VALUES ({','.join('?' * len(event))})", event)
-                fault(f"{kind}-written")
-                self._run("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):  # the first error is what matters
-                    self._connected().rollback()
-                raise
-            finally:
-                self._log_size = _size(self._log)
-        self._check_place()  # it may have happened meanwhile
-        self._last = event
-        fault(f"{kind}-committed")
-        return event
 
     def close(self) -> None:
         """Let go of the file; an error if its name does not lead to it any more."""
-        if self._connection is not None:
-            try:
+        try:
+            if not self._closing:
                 self._check_place()
-            finally:
-                # SQLite leaves the log alone if the file is not where it was.
+        finally:
+            self._closing = True  # from here on the log may be gone
+            self._let_go()
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing of the file is held any more."""
+        return self._lock is None
+
+    def _let_go(self) -> None:
+        """Close and unlock; what was interrupted may be done again."""
+        try:
+            if self._connection is not None:
                 with refused(self.path):
+                    # SQLite leaves the log alone if the file is not where it was.
                     self._connection.close()
                 self._connection = None
-                _open_here.discard(self._key or (0, 0))
+        finally:
+            if self._lock is not None and self._connection is None:
                 self._lock.release()
+                self._lock = None
 
     def give_up(self) -> None:
         """Let go of a file that could not be opened, and leave nothing of a failed beginning."""
@@ -302,7 +321,7 @@ class Journal:
         if self._log_key is None:
             self._log_key = _inode(self._log)  # it is made by the first write
         here = _inode(self._at) == self._key and _inode(self._log) == self._log_key
-        if not (here and self._lock.there):
+        if not (here and self._lock is not None and self._lock.there):
             raise StudyWriteError(
                 f"{self.path}: the file, its log or its lock was moved, replaced or deleted while "
                 "it was open; what was to be recorded is not"
@@ -316,42 +335,6 @@ class Journal:
         return self._connected().execute(sql, values).fetchall()
 
 
-def _log_of(path: Path) -> str:
-    return f"{os.path.realpath(path)}-wal"  # SQLite follows links
-
-
-def _size(path: str | Path) -> int:
-    """Return the size of a file, 0 where there is none."""
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
-
-
-def check_remains(path: Path, named: Path) -> None:
-    """Refuse what SQLite would take for the beginning of a new study: it would write over it.
-
-    It deletes a log without its file, too. A beginning that was killed leaves neither: the file
-    is empty, or a whole page, before there is anything in its log.
-    """
-    log, size = _size(_log_of(path)), _size(path)
-    if log and size < HEADER:
-        raise StudyError(
-            f"{named} is damaged: its log, {named.name}-wal, is there, and the file is gone or "
-            "empty; nothing was changed"
-        )
-    if 0 < size < HEADER:
-        raise StudyError(f"{named} is damaged or no study: it has {size} bytes")
-
-
-def _sealed(path: Path) -> bool:
-    """Return whether a file is marked read-only, even for those who may write to any."""
-    try:
-        return not path.stat().st_mode & 0o222
-    except OSError:
-        return False
-
-
 def _after_fork() -> None:
     """Leave the parent's connections alone, for ever.
 
@@ -359,13 +342,13 @@ def _after_fork() -> None:
     parent is writing to. A reference too many keeps them from ever being closed.
     """
     for journal in list(_journals):
-        journal._lock.leave()
+        if journal._lock is not None:
+            journal._lock.leave()
         if journal._connection is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(journal._connection))
             if journal._key is not None:
                 _inherited.add(journal._key)
     _journals.clear()
-    _open_here.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -381,26 +364,16 @@ def _connected(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _check_link(path: Path, last: Event | None, event: Event) -> None:
-    sequence, previous = (last.sequence, last.hash) if last else (0, GENESIS)
-    if event.sequence != sequence + 1:
-        raise StudyDivergedError(f"{path}: event {sequence + 1} is gone")
-    try:
-        intact = event.previous == previous and event.hash == digest(event)
-    except (TypeError, ValueError):  # bytes where there was text
-        intact = False
-    if not intact:
-        raise StudyDivergedError(f"{path}: event {event.sequence} is not what was recorded")
-
-
 def read_events(path: Path) -> list[Event]:
     """Read a journal without touching it, even while it is in use: from a copy.
 
     Not in a process that has it open itself: closing a second handle on the file would drop the
     lock of the first.
     """
-    if _inode(str(path)) in _open_here:
+    if _open_here(_inode(str(path))):
         raise StudyLockedError(f"{path} is open in this process: ask the study itself")
+    check_one_name(path, path)
+    damaged = ""
     for _ in range(TRIES):
         whole = False
         try:
@@ -409,12 +382,21 @@ def read_events(path: Path) -> list[Event]:
                 with contextlib.suppress(FileNotFoundError):  # closed meanwhile: its log is gone
                     _copy(path, copy)
                     whole = _epoch(path) == before
-                if whole:
+                # Frames may be written while others are copied: damage is there the next time.
+                last, damaged = damaged, damage(f"{copy}-wal") if size_of(f"{copy}-wal") else ""
+                if damaged and damaged == last:
+                    check_log(f"{copy}-wal", path)
+                if whole and not damaged:
                     return _read_copy(copy, path)
         except OSError as problem:
             raise StudyError(f"{path} cannot be read: {problem.strerror or problem}") from problem
         time.sleep(PAUSE)
     raise StudyLockedError(f"{path} changes all the time: try again")
+
+
+def _open_here(key: Inode | None) -> bool:
+    """Return whether a file is open in this process."""
+    return any(j._key == key and j._connection is not None for j in list(_journals))
 
 
 def _epoch(path: Path) -> Any:
@@ -426,7 +408,7 @@ def _epoch(path: Path) -> Any:
     does not have its checksum, and ends the log. Without a log nothing may be written at all.
     """
     stamps = _stamps(path)
-    with contextlib.suppress(FileNotFoundError), open(_log_of(path), "rb") as log:
+    with contextlib.suppress(FileNotFoundError), open(log_of(path), "rb") as log:
         header = log.read(LOG_HEADER)
         if len(header) == LOG_HEADER:
             return stamps[path][0], os.fstat(log.fileno()).st_ino, header
@@ -451,7 +433,7 @@ def _read_copy(copy: Path, path: Path) -> list[Event]:
 def _stamps(path: Path) -> dict[Path, tuple[int, int, int]]:
     """Return what changes when the file or its log is written to."""
     stamps = {}
-    for file in (path, Path(_log_of(path))):
+    for file in (path, Path(log_of(path))):
         try:
             stat = file.stat()
         except FileNotFoundError:
@@ -460,29 +442,6 @@ def _stamps(path: Path) -> dict[Path, tuple[int, int, int]]:
             continue
         stamps[file] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
     return stamps
-
-
-@contextlib.contextmanager
-def refused(path: Path, writing: bool = False) -> Iterator[None]:
-    """Turn what SQLite or the disk refuses into a typed error."""
-    try:
-        yield
-    except sqlite3.Error as problem:
-        code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise StudyLockedError(f"{path} is open in another process or study") from problem
-        name = getattr(problem, "sqlite_errorname", "SQLite")  # SQLITE_IOERR_WRITE, for one
-        said = f"{problem} ({name})"
-        if writing or any(word in name for word in _REFUSED):
-            raise StudyWriteError(
-                f"{path} cannot be written: {said}; all that was acknowledged is in it"
-            ) from problem
-        raise StudyError(f"{path} is damaged or cannot be read: {said}") from problem
-    except UnicodeError as problem:  # SQLite quotes a garbled schema in its message
-        raise StudyError(f"{path} is damaged: {problem}") from problem
-    except OSError as problem:
-        kind = StudyWriteError if writing else StudyError
-        raise kind(f"{path}: {problem.strerror or problem}") from problem
 
 
 def fault_point() -> tuple[str, int] | None:

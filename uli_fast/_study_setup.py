@@ -59,6 +59,13 @@ class Setup:
                 raise ArgumentError(name, f"must be given for {type(learner).__name__}")
         return cls(learner, given | {"seed": _check.seed("seed", given.get("seed"))})
 
+    @property
+    def plain(self) -> bool:
+        """Whether a player can be saved and restored with nothing of the user's own in it."""
+        arms = self.arguments.get("arms")
+        values = parameters(self.learner).values()
+        return all(map(_is_plain, values)) and (isinstance(arms, np.ndarray) or _is_plain(arms))
+
     def start(self) -> Any:
         """Begin live decisions."""
         again = self.old and isinstance(self.learner, PolicyElimination)
@@ -157,8 +164,7 @@ def _own(learner: Any) -> dict[str, str]:
     """
     marks = {}
     for name, value in parameters(learner).items():
-        plain = isinstance(value, int | float | str | list | tuple | None)
-        if plain or type(value).__module__.startswith("uli_fast."):
+        if _is_plain(value):
             continue
         methods = [x for x in vars(type(value)).values() if isinstance(x, FunctionType)]
         try:
@@ -166,6 +172,11 @@ def _own(learner: Any) -> dict[str, str]:
         except Exception:  # whatever an object of the user's does when it is looked at
             continue
     return marks | {"python": sys.version.split()[0]} if marks else {}
+
+
+def _is_plain(value: Any) -> bool:
+    known = isinstance(value, int | float | str | list | tuple | None)
+    return known or type(value).__module__.startswith("uli_fast.")
 
 
 def _check_own(begun: Mapping[str, str], now: Mapping[str, str]) -> None:

@@ -8,15 +8,16 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._events import Event
 from uli_fast._history import Episode, History, Record
-from uli_fast._journal import Event
 from uli_fast._study_setup import Setup
 from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError
+from uli_fast.players import revived
 from uli_fast.players._base import Decision
 from uli_fast.players.policy_elimination import PolicyDecision, PolicyPlayer
 from uli_fast.players.spanner_elimination import VectorDecision
@@ -24,16 +25,39 @@ from uli_fast.players.spanner_elimination import VectorDecision
 ROUNDING = 1e-9
 
 
-class Trace:
-    """A player that has been told what a journal says."""
+class Saved(NamedTuple):
+    """What a trace was after an event, none of it shared with what it is now."""
 
-    def __init__(self, path: Path, setup: Setup) -> None:
-        self.path = path
-        self.player: Any = setup.start()
+    last: Event
+    state: dict[str, Any]  # the player's
+    records: list[Record | Episode]
+    decisions: list[Decision | VectorDecision | PolicyDecision]
+    requests: dict[str, int]
+
+
+class Trace:
+    """A player that has been told what a journal says, up to its last event."""
+
+    def __init__(self, path: Path, first: Event, player: Any) -> None:
+        self.path, self.last, self.player = path, first, player
         self.kind = Episode if isinstance(self.player, PolicyPlayer) else Record
         self.records: list[Record | Episode] = []
         self.decisions: list[Decision | VectorDecision | PolicyDecision] = []
         self.requests: dict[str, int] = {}
+
+    def saved(self) -> Saved:
+        """Return all that is known, to go on from here later."""
+        known = (list(self.records), list(self.decisions), dict(self.requests))
+        return Saved(self.last, self.player.state(), *known)
+
+    @classmethod
+    def restored(cls, path: Path, setup: Setup, saved: Saved) -> Trace:
+        """Return a trace as it was when it was saved."""
+        arms = setup.arguments.get("arms")
+        trace = cls(path, saved.last, revived(saved.state, setup.learner, arms))
+        trace.records, trace.decisions = list(saved.records), list(saved.decisions)
+        trace.requests = dict(saved.requests)
+        return trace
 
     def replay(self, events: Iterable[Event]) -> None:
         """Make every decision anew and compare."""
@@ -80,6 +104,7 @@ class Trace:
         self.decisions.append(decision)
         about = (event.request, content["metadata"], event.time, "pending")
         self.records.append(self.kind(decision.id, content["arm"], decision.probability, *about))
+        self.last = event
 
     def note_tell(self, event: Event, content: Mapping[str, Any]) -> None:
         """Record what became of a decision."""
@@ -90,6 +115,7 @@ class Trace:
         else:
             found |= {"status": "missing", "reason": content["reason"]}
         self.records[position] = self.records[position]._replace(**found)
+        self.last = event
 
     def _outcome(self, position: int, told: Any) -> dict[str, Any]:
         """Return what was told, by name; of an episode, the file has the states."""

@@ -3,35 +3,30 @@
 A decision is on the disk before it is returned, and an outcome before ``tell`` returns. Opening a
 study plays its journal again, checks the chain of hashes and makes every decision anew: what
 does not come out the same is an error, never a guess. See docs/live.md.
+
+The player moves first, and the journal records it: whatever refuses or interrupts the two (a full
+disk, Ctrl-C) leaves a player that may be ahead. It is marked as stale before it is touched and
+until it is recorded, and a stale one is made again by the next call: from what was saved of it a
+while ago and the events since.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from uli_fast import _check
+from uli_fast._events import Event
 from uli_fast._history import History
-from uli_fast._journal import (
-    Event,
-    Journal,
-    check_remains,
-    fault_point,
-    read_events,
-    refused,
-)
+from uli_fast._journal import Journal, fault_point, read_events
+from uli_fast._remains import check_remains, refused
 from uli_fast._study_setup import Setup, check_same, first_content
-from uli_fast._trace import Trace, hostile, shown
-from uli_fast.errors import (
-    ArgumentError,
-    StudyError,
-    StudyWriteError,
-)
+from uli_fast._trace import Saved, Trace, hostile, shown
+from uli_fast.errors import ArgumentError, StudyError, StudyWriteError
 from uli_fast.players._base import Decision
 from uli_fast.players._certificate import Certificate
 from uli_fast.players.policy_elimination import PolicyDecision, PolicyPlayer
@@ -41,6 +36,9 @@ from uli_fast.runs import versions
 if TYPE_CHECKING:
     from uli_fast._audit import Audit
 
+# A stale player has at most so many events to catch up with, or this share of all of them.
+BEHIND, SHARE = 1000, 50
+
 
 class Study:
     """A live study in a file; use ``Study.open``.
@@ -49,14 +47,13 @@ class Study:
     as long as it is open. Open it after forking: a child can do nothing with its parent's.
     """
 
-    def __init__(self, path: Path, journal: Journal | None, setup: Setup) -> None:
-        self.path, self._journal, self._setup = path, journal, setup
+    def __init__(self, path: Path, journal: Journal | None, setup: Setup, trace: Trace) -> None:
+        self.path, self._journal, self._setup, self._trace = path, journal, setup, trace
         self._lock, self._pid = threading.RLock(), os.getpid()
         self._writable = journal is not None
-        self._stale = False  # the player may be ahead of the journal: play it again
-        self._touched = False  # the player has been called since the last event
-        self._trace = Trace(path, setup)
-        self._begun, self._versions = "", dict[str, str]()
+        self._stale = False  # the player may be ahead of the journal: make it again
+        self._saved: Saved | None = None
+        self._first, self._versions = trace.last, dict[str, str]()
 
     @classmethod
     def open(
@@ -147,10 +144,10 @@ class Study:
             record = first_content(path, first)
             about = {k: v for k, v in record.items() if k != "versions"}
             setup = Setup.recorded(about, learner, given.get("arms"))
-            study = cls(path, journal, setup)
+            study = cls(path, journal, setup, Trace(path, first, setup.start()))
             made_with = {str(k): str(v) for k, v in record.get("versions", {}).items()}
         check_same(about, given, setup)
-        study._begun, study._versions = first.time, made_with
+        study._versions = made_with
         study._trace.replay(rest)
         return study
 
@@ -178,7 +175,8 @@ class Study:
         whatever has happened since. ``metadata``, or further keywords, are kept with it; for
         policies ``state=`` is the state in which the episode begins.
         """
-        with self._writing():
+        with self._turn():
+            self._get_ready(to_write=True)
             about = {**_check.json_table("metadata", {} if metadata is None else metadata), **more}
             state: dict[str, Any] = {}
             if isinstance(self._trace.player, PolicyPlayer):
@@ -193,11 +191,12 @@ class Study:
                     return self._trace.asked_before(known, state)
             if hasattr(self._trace.player, "_check_ask"):
                 self._trace.player._check_ask(1)
-            self._touched = True
+            self._stale = True
             decision = self._trace.player.ask(**state)
             content = shown(decision) | state | {"metadata": about}
             event = self._add("ask", decision.id, request_id, content)
             self._trace.note_ask(event, content, decision)
+            self._stale = False
             return decision
 
     def tell(self, decision_id: int, *outcome: Any) -> None:
@@ -206,27 +205,29 @@ class Study:
         It is on the disk when this returns. Telling the same again changes nothing; something
         else is a ConflictingRewardError.
         """
-        with self._writing():
+        with self._turn():
+            self._get_ready(to_write=True)
             position = self._trace.position(decision_id)
             if len(outcome) != 1 + isinstance(self._trace.player, PolicyPlayer):
                 wanted = "states and actions" if len(outcome) == 1 else "one reward"
                 raise ArgumentError("outcome", f"must be {wanted}, got {len(outcome)} values")
-            with self._touching(position):
-                self._trace.player.tell(position + 1, *outcome)
+            self._touch(position, self._trace.player.tell, *outcome)
             if self._trace.records[position].status == "pending":
                 content = {"reward": self._trace.told(position)}
                 self._trace.note_tell(self._add("tell", position + 1, None, content), content)
+            self._stale = False
 
     def tell_missing(self, decision_id: int, reason: str) -> None:
         """Say that an outcome will never come, and why; saying it again changes nothing."""
-        with self._writing():
+        with self._turn():
+            self._get_ready(to_write=True)
             position = self._trace.position(decision_id)
             _check.key("reason", reason, _check.LONGEST_REASON)
-            with self._touching(position):
-                self._trace.player.tell_missing(position + 1, reason)
+            self._touch(position, self._trace.player.tell_missing, reason)
             if self._trace.records[position].status == "pending":
                 content = {"reason": reason}
                 self._trace.note_tell(self._add("missing", position + 1, None, content), content)
+            self._stale = False
 
     # Looking.
 
@@ -243,29 +244,34 @@ class Study:
     @property
     def active(self) -> Any:
         """The arms still in play; for policies, how many they are."""
-        with self._reading():
+        with self._turn():
+            self._get_ready()
             return self._trace.player.active
 
     def recommend(self) -> Any:
         """Return what looks best so far among what is still in play."""
-        with self._reading():
+        with self._turn():
+            self._get_ready()
             return self._trace.player.recommend()
 
     def intervals(self) -> dict[int | str, tuple[float, float]]:
         """Return each arm's confidence interval, missing outcomes taken at their worst."""
-        with self._reading():
+        with self._turn():
+            self._get_ready()
             found: dict[int | str, tuple[float, float]] = self._trace.player.intervals()
             return found
 
     def certificate(self) -> Certificate:
         """Return what is certain of every arm in play, from settled outcomes alone."""
-        with self._reading():
+        with self._turn():
+            self._get_ready()
             certificate: Certificate = self._trace.player.certificate()
             return certificate
 
     def pending(self, older_than: float | timedelta | None = None) -> History:
         """Return the decisions whose outcome is awaited; only those asked for so long ago."""
-        with self._reading():
+        with self._turn():
+            self._get_ready()
             waiting = self._trace.history(self._trace.player.pending)
         if older_than is None:
             return waiting
@@ -274,7 +280,8 @@ class Study:
 
     def history(self) -> History:
         """Return every decision and what became of it."""
-        with self._reading():
+        with self._turn():
+            self._get_ready()
             return self._trace.history()
 
     def export(self, path: str | Path) -> None:
@@ -292,7 +299,7 @@ class Study:
     @property
     def begun(self) -> str:
         """When the study was begun, UTC."""
-        return self._begun
+        return self._first.time
 
     @property
     def versions(self) -> dict[str, str]:
@@ -304,9 +311,12 @@ class Study:
         if os.getpid() != self._pid:  # a lock that a fork has copied may never be free
             return
         with self._lock:
-            journal, self._journal = self._journal, None
-            if journal is not None:
-                journal.close()
+            if self._journal is not None:
+                try:
+                    self._journal.close()
+                finally:
+                    if self._journal.closed:  # else it was interrupted: close it again
+                        self._journal = None
 
     def __enter__(self) -> Study:
         return self
@@ -319,55 +329,62 @@ class Study:
 
     # Inside.
 
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
+    # The lock is taken by ``with`` itself, and by no context manager of ours: whatever comes
+    # between the two would leave it locked.
+
+    def _turn(self) -> Any:
+        """Return the lock to wait for."""
         if os.getpid() != self._pid:  # a lock that a fork has copied may never be free
             raise StudyError(f"{self.path} was opened in another process: open it after forking")
-        with self._lock:
-            if self._writable and self._journal is None:
-                raise StudyError(f"{self.path}: this study is closed")
-            if self._stale:
-                self._play_again()
-            yield
+        return self._lock
 
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Leave the player as the journal has it, whatever goes wrong."""
-        with self._reading():
-            if self._journal is None:
-                raise StudyWriteError(f"{self.path} was opened for reading")
-            self._touched = False
-            try:
-                yield
-            except BaseException as problem:
-                # A check of arguments refuses before anything is changed. What comes out of
-                # the player later may be an ArgumentError, too: of a base or rule of the user's.
-                self._stale = self._touched or not isinstance(problem, ArgumentError)
-                raise
+    def _get_ready(self, to_write: bool = False) -> None:
+        """Have the player where the journal is."""
+        if self._writable and self._journal is None:
+            raise StudyError(f"{self.path}: this study is closed")
+        if to_write and self._journal is None:
+            raise StudyWriteError(f"{self.path} was opened for reading")
+        if self._stale:
+            self._play_again()
+        if to_write:
+            self._save()
 
-    @contextlib.contextmanager
-    def _touching(self, position: int) -> Iterator[None]:
-        """Notice whether the player took an outcome in before it failed."""
+    def _touch(self, position: int, tell: Callable[..., None], *outcome: Any) -> None:
+        """Let the player take in an outcome; what it refuses untouched leaves it as it is.
+
+        A check of arguments refuses before anything is changed. What comes out of the player
+        later may be an ArgumentError, too: of a base or rule of the user's.
+        """
         before = self._trace.standing(position)
+        self._stale = True
         try:
-            yield
-        except BaseException:
-            self._touched = self._trace.standing(position) != before
+            tell(position + 1, *outcome)
+        except ArgumentError:
+            self._stale = self._trace.standing(position) != before
             raise
-        self._touched = True
 
     def _add(
         self, kind: str, decision: int, request: str | None, content: Mapping[str, Any]
     ) -> Event:
         assert self._journal is not None
-        return self._journal.add(kind, decision, request, content)
+        return self._journal.add(self._trace.last, kind, decision, request, content)
+
+    def _save(self) -> None:
+        """Keep a copy to go on from, once there is much to catch up with."""
+        last, saved = self._trace.last.sequence, self._saved.last.sequence if self._saved else 0
+        if last - saved >= max(BEHIND, last // SHARE) and self._setup.plain:
+            self._saved = self._trace.saved()
 
     def _play_again(self) -> None:
+        """Make the player again: as it was saved, or from the beginning, and the events since."""
         assert self._journal is not None
-        trace, events = Trace(self.path, self._setup), self._journal.events()
-        next(events)
-        trace.replay(events)
-        self._trace, self._stale = trace, False
+        if self._saved is not None:
+            trace = Trace.restored(self.path, self._setup, self._saved)
+        else:
+            trace = Trace(self.path, self._first, self._setup.start())
+        trace.replay(self._journal.events(trace.last))
+        self._trace = trace
+        self._stale = False
 
 
 def _none() -> dict[str, int]:

@@ -15,7 +15,9 @@ import pytest
 
 import uli_fast as uli
 from uli_fast import _journal
+from uli_fast import study as studies
 from uli_fast._history import Record
+from uli_fast._trace import Trace
 from uli_fast.errors import (
     ArgumentError,
     ConflictingRewardError,
@@ -791,6 +793,53 @@ def test_a_failed_commit_leaves_the_player_as_the_disk_has_it(
         history = study.history()
     with uli.Study.open(path) as study:
         assert study.history() == history and study._trace.player.state() == bare.state()
+
+
+@pytest.mark.filterwarnings("ignore::uli_fast.errors.SaturationWarning")
+@pytest.mark.parametrize("name", LEARNERS)
+def test_after_a_failed_write_only_the_last_events_are_played_again(path, monkeypatch, name):
+    learner, start = LEARNERS[name]
+    bare, rng, played = learner.start(**start), np.random.default_rng(2), []
+    monkeypatch.setattr(studies, "BEHIND", 10, raising=False)
+    repeat = Trace._repeat
+    monkeypatch.setattr(Trace, "_repeat", lambda *a: [played.append(1), repeat(*a)])
+    with uli.Study.open(path, learner, **start) as study:
+        for i in range(60):
+            d = asked(study)
+            assert same(d, asked(bare))
+            told = outcome(d, rng)
+            if i % 7 == 6:
+                with monkeypatch.context() as patch:
+                    failing(patch, study, "COMMIT", i % 2)
+                    with pytest.raises(StudyWriteError):
+                        study.tell_missing(d.id, "x") if i % 3 == 0 else study.tell(d.id, *told)
+                played.clear()
+                study.history()
+                assert len(played) <= 12
+                study.tell_missing(d.id, "x") if i % 3 == 0 else study.tell(d.id, *told)
+                bare.tell_missing(d.id, "x") if i % 3 == 0 else bare.tell(d.id, *told)
+            else:
+                study.tell(d.id, *told)
+                bare.tell(d.id, *told)
+            assert study._trace.player.state() == bare.state()
+        history = study.history()
+    with uli.Study.open(path) as study:  # the whole journal makes the same of it
+        assert study.history() == history and study._trace.player.state() == bare.state()
+
+
+def test_what_is_the_users_own_is_played_again_from_the_beginning(path, monkeypatch):
+    """Nothing says that it can be saved and restored; the journal can always be played."""
+    monkeypatch.setattr(studies, "BEHIND", 2)
+    base = Moody()
+    with uli.Study.open(path, uli.MetaElimination(base, 0.1), 2, seed=1) as study:
+        for i in range(6):
+            study.tell(study.ask(f"p{i}").id, 0.5)
+        assert study._saved is None
+        failing(monkeypatch, study, "COMMIT", False)
+        with pytest.raises(StudyWriteError):
+            study.ask("p6")
+        study.ask("p6")
+        assert len(study.history()) == 7
 
 
 def test_pending_by_age(path, monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 
 import uli_fast as uli
 from tests.study.clinic import ARMS, learner, treat
-from uli_fast.errors import StudyLockedError, StudyWriteError
+from uli_fast.errors import StudyError, StudyLockedError, StudyWriteError
 
 MOVED = "moved, replaced or deleted"
 
@@ -150,6 +150,40 @@ def test_a_link_leads_to_the_log_too(folder, path):
         code = f"import uli_fast as uli; print(len(uli.Study.read({str(link)!r}).history()))"
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
         assert found.stdout == b"1\n"
+
+
+def test_a_second_name_is_refused_since_the_log_belongs_to_the_first(folder, path):
+    """Under it the last events would be missing, and decisions made without them."""
+    other, study = folder / "other.db", uli.Study.open(path, learner(), ARMS)
+    study.ask("first")
+    killed = folder / "killed.db"
+    for suffix in ("", "-wal"):
+        shutil.copyfile(f"{path}{suffix}", f"{killed}{suffix}")
+    study.close()
+    os.link(killed, other)
+    before = sorted((p.name, p.read_bytes()) for p in folder.iterdir())
+    for name in (other, killed):
+        for look in (uli.Study.open, uli.Study.read, uli.Study.audit):
+            with pytest.raises(StudyError, match=r"has 2 names \(hard links\)"):
+                look(name)
+        with pytest.raises(StudyError, match="hard links"):
+            uli.Study.open(name, learner(), ARMS)
+    assert sorted((p.name, p.read_bytes()) for p in folder.iterdir()) == before
+    other.unlink()
+    with uli.Study.open(killed) as again:
+        assert [r.request_id for r in again.history()] == ["first"]
+
+
+def test_a_link_made_under_an_open_study_lets_nobody_in_and_stops_nobody(folder, path):
+    with uli.Study.open(path, learner(), ARMS) as study:
+        study.ask("first")
+        os.link(path, folder / "other.db")
+        with pytest.raises(StudyError, match="hard links"):
+            uli.Study.open(folder / "other.db")
+        assert "hard links" in tried(folder / "other.db")
+        study.ask("second")
+    (folder / "other.db").unlink()
+    assert [r.request_id for r in uli.Study.read(path).history()] == ["first", "second"]
 
 
 FORKS = """

@@ -1,0 +1,169 @@
+"""Single flipped bits in what killed studies leave: ``python -m tests.study.flips 1000``.
+
+A study whose process was ended by SIGKILL has a file and a log. With one bit of either flipped it
+is refused and left as it is, or all of it is there but, if the bit is in the log, the very last
+event: a crash could have torn that as well. It never is a new study.
+"""
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import uli_fast as uli
+from tests.study.clinic import ARMS, Clinic, learner, treat
+from tests.study.test_crash import wait_for_lines
+from uli_fast import _journal
+from uli_fast._journal import read_events
+from uli_fast.errors import StudyError
+
+MEMORY = Path("/dev/shm")
+SUFFIXES = ("", "-wal")
+PAGE, HEAD, LOG = 4096, 24, 32  # of a page, of the head of a frame, of the log's header
+
+
+class Killed(NamedTuple):
+    """What a killed study has left, and its events."""
+
+    path: Path
+    events: list
+
+
+def killed(clinic, path, first, lines):
+    """Drive a study until so many calls are acknowledged, and kill it."""
+    log = path.with_name(f"{path.name}.said")
+    job = {"do": "treat", "path": str(path), "log": str(log), "patients": 10**6}
+    pid = clinic.start(**job, first=first)
+    wait_for_lines(clinic, log, lines)
+    os.kill(pid, signal.SIGKILL)
+    assert clinic.wait() == -signal.SIGKILL
+    found = Killed(path, read_events(path))
+    assert len(found.events) > lines and os.path.getsize(f"{path}-wal") > LOG
+    return found
+
+
+def begun_in_the_log(path, events):
+    """Leave what version 0.6.0 did: nothing in the file, the beginning in the log as well."""
+    source = path.with_name("source.db")
+    connection = sqlite3.connect(source, isolation_level=None)
+    run = connection.execute
+    run("PRAGMA locking_mode=EXCLUSIVE")
+    run("PRAGMA journal_mode=WAL")
+    run("BEGIN IMMEDIATE")
+    for statement in _journal.SCHEMA:
+        run(statement)
+    run(f"PRAGMA application_id={_journal.APPLICATION}")
+    run(f"PRAGMA user_version={_journal.FORMAT}")
+    for i, event in enumerate(events):
+        run("INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?)", event)
+        run("COMMIT")
+        if i + 1 < len(events):
+            run("BEGIN IMMEDIATE")
+    for suffix in SUFFIXES:
+        shutil.copyfile(f"{source}{suffix}", f"{path}{suffix}")
+    connection.close()
+    assert os.path.getsize(path) == PAGE and read_events(path) == events
+    return Killed(path, events)
+
+
+def killed_studies(clinic, folder):
+    """Return studies killed early, late, and after their log was begun anew."""
+    treat(folder / "again.db", range(30))
+    early = killed(clinic, folder / "early.db", 0, 40)
+    return {
+        "killed soon": early,
+        "closed once, then killed": killed(clinic, folder / "again.db", 30, 40),
+        "killed after the log was begun anew": killed(clinic, folder / "late.db", 0, 650),
+        "begun by 0.6.0": begun_in_the_log(folder / "old.db", early.events),
+    }
+
+
+def some_bit(rng, study):
+    """Choose a bit: of the file or the log, of heads as often as of what they are heads of."""
+    suffix = rng.choice(SUFFIXES)
+    size = os.path.getsize(f"{study.path}{suffix}")
+    pages = range(0, size, PAGE) if not suffix else range(LOG, size, HEAD + PAGE)
+    where = rng.random()
+    if where < 0.1:
+        byte = rng.randrange(LOG if suffix else 100)
+    elif where < 0.5:
+        byte = rng.choice(pages) + rng.randrange(HEAD + 12 if suffix else 12)
+    else:
+        byte = rng.randrange(size)
+    return suffix, min(byte, size - 1), rng.randrange(8)
+
+
+def flipped(study, copy, suffix, byte, bit):
+    """Copy what is left of a study, with a bit flipped."""
+    for x in SUFFIXES:
+        shutil.copyfile(f"{study.path}{x}", f"{copy}{x}")
+    with open(f"{copy}{suffix}", "r+b") as file:
+        file.seek(byte)
+        old = file.read(1)[0]
+        file.seek(byte)
+        file.write(bytes([old ^ 1 << bit]))
+
+
+def judged(copy, events, least):
+    """Say what came of it: refused, all there, or all but the last event."""
+    before = {x: Path(f"{copy}{x}").read_bytes() for x in SUFFIXES}
+    try:
+        seen = read_events(copy)
+    except StudyError:
+        seen = None
+    try:
+        study = uli.Study.open(copy, learner(), ARMS)  # a program that would begin one
+    except StudyError:
+        assert before == {x: Path(f"{copy}{x}").read_bytes() for x in SUFFIXES}
+        assert seen is None
+        return "refused"
+    with study:
+        found = list(study._journal.events())
+        assert found == events[: len(found)] and len(found) >= least
+        assert seen == found
+        study.ask("one more")
+    with uli.Study.open(copy) as study:
+        again = list(study._journal.events())
+        assert again[:-1] == found and again[-1].request == "one more"
+    return "all there" if found == events else "all but the last"
+
+
+def tried(studies, folder, flips, seed):
+    """Flip so many bits, one at a time; return what came of them."""
+    rng, found, copy = random.Random(seed), Counter(), Path(folder) / "copy.db"
+    for i in range(flips):
+        study = list(studies.values())[i % len(studies)]
+        suffix, byte, bit = some_bit(rng, study)
+        flipped(study, copy, suffix, byte, bit)
+        least = len(study.events) - (suffix == "-wal")
+        try:
+            outcome = judged(copy, study.events, least)
+        except Exception as problem:
+            problem.add_note(f"bit {bit} of byte {byte} of {study.path.name}{suffix}")
+            raise
+        found[outcome, "log" if suffix else "file"] += 1
+        for x in SUFFIXES:
+            Path(f"{copy}{x}").unlink(missing_ok=True)
+    return found
+
+
+def main(flips=1000, seed=20):
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as name:
+        folder = Path(name)
+        clinic = Clinic(folder)
+        try:
+            found = tried(killed_studies(clinic, folder), folder, flips, seed)
+        finally:
+            clinic.close()
+    about = ", ".join(f"{n} {outcome} ({where})" for (outcome, where), n in sorted(found.items()))
+    print(f"{found.total()} flips: {about}; 0 silent losses beyond the last event, 0 new studies")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

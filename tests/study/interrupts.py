@@ -1,0 +1,221 @@
+"""Ctrl-C inside ask, tell, open and close: ``python -m tests.study.interrupts 10000``.
+
+Most interrupts are put at an instruction chosen by the seed, one after which Python looks for
+signals; every fifth comes from a timer, at whatever moment. After each the program goes on as if
+nothing had been: it makes the same call again, every other time while it still handles the
+interrupt. What was acknowledged must be there, and no call may fail.
+"""
+
+import dis
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import uli_fast as uli
+from uli_fast import study as studies
+
+MEMORY = Path("/dev/shm")
+CALLS = 60  # of a study, before another one is begun
+LEARNERS = (
+    (uli.SuccessiveElimination(0.1), {"arms": ["a", "b", "c"]}),
+    (uli.PhasedElimination(0.3), {"arms": 2}),
+    (uli.Exp3P(0.1), {"arms": 3, "seed": 7, "horizon": 10**6}),
+    (uli.UCB(0.1), {"arms": 3}),
+)
+
+
+def looks_for_signals(code, known={}):  # noqa: B006
+    """Return the places of the instructions after which Python looks for signals."""
+    if code not in known:
+        words = ("CALL", "JUMP_BACKWARD", "RESUME")
+        known[code] = frozenset(
+            i.offset
+            for i in dis.get_instructions(code)
+            if i.opname.startswith(words) and "NO_INTERRUPT" not in i.opname
+        )
+    return known[code]
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt at the n-th such instruction; counts them if n is 0."""
+
+    def __init__(self, n=0):
+        self.n, self.count, self.looks = n, 0, {}
+
+    def __enter__(self):
+        self.before = sys.gettrace()
+        sys.settrace(self.enter)
+
+    def __exit__(self, *_):
+        sys.settrace(self.before)
+
+    def enter(self, frame, event, arg):
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return self.step
+
+    def step(self, frame, event, arg):
+        if event == "opcode":
+            if self.looks.get(frame):
+                self.count += 1
+                if self.count == self.n:
+                    self.looks.clear()
+                    raise KeyboardInterrupt
+            self.looks[frame] = frame.f_lasti in looks_for_signals(frame.f_code)
+        elif event == "return":
+            self.looks.pop(frame, None)
+        return self.step
+
+
+class Timer:
+    """Raises KeyboardInterrupt after so many seconds, wherever that is."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __enter__(self):
+        self.before = signal.signal(signal.SIGALRM, self.fire)
+        signal.setitimer(signal.ITIMER_REAL, self.seconds)
+
+    def __exit__(self, *_):
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, self.before)
+
+    def fire(self, *_):
+        raise KeyboardInterrupt
+
+
+class Program:
+    """Drives studies, is interrupted, and does again what was."""
+
+    def __init__(self, folder, seed):
+        self.folder, self.rng = Path(folder), random.Random(seed)
+        self.steps, self.seconds = {}, {}  # of each kind of call, how long the last one took
+        self.found = Counter()  # interrupts, by the call they came in
+        self.number = 0
+
+    def run(self, interrupts):
+        """Go on until so many calls have been interrupted."""
+        while self.found.total() < interrupts:
+            self.number += 1
+            self.one_study(interrupts)
+        return self.found
+
+    def one_study(self, interrupts):
+        self.path = self.folder / f"{self.number}.db"
+        self.learner, self.start = LEARNERS[self.number % len(LEARNERS)]
+        self.asked, self.told, self.waiting = {}, {}, []
+        studies.BEHIND = self.rng.choice([5, 1000])  # how long ago the player was saved
+        study = self.call("begin", self.open)
+        for i in range(CALLS):
+            if self.found.total() >= interrupts:
+                break
+            if self.rng.random() < 0.15:
+                study = self.reopened(study)
+            if self.waiting and self.rng.random() < 0.5:
+                self.tell(study)
+            else:
+                self.ask(study, f"p{i}")
+            self.check(study)
+        study.close()
+        with uli.Study.open(self.path) as study:  # every hash checked, every decision made anew
+            self.check(study)
+        self.path.unlink()
+
+    def reopened(self, study):
+        """Close and open; every other time what a kill would have left, with its log."""
+        if self.rng.random() < 0.5:
+            left, self.path = self.path, self.path.with_name(f"killed-{self.path.name}")
+            for suffix in ("", "-wal"):
+                shutil.copyfile(f"{left}{suffix}", f"{self.path}{suffix}")
+            self.call("close", study.close)
+            left.unlink()
+        else:
+            self.call("close", study.close)
+        return self.call("open", self.open)
+
+    def open(self):
+        return uli.Study.open(self.path, self.learner, **self.start)
+
+    def ask(self, study, request):
+        decision = self.call("ask", lambda: study.ask(request, ward=1))
+        assert request not in self.asked and decision.id == len(self.asked) + 1
+        self.asked[request] = decision
+        self.waiting.append(decision)
+
+    def tell(self, study):
+        decision = self.waiting.pop(self.rng.randrange(len(self.waiting)))
+        reward = self.rng.choice([0.0, 1.0, None])
+        if reward is None:
+            self.call("tell_missing", lambda: study.tell_missing(decision.id, "gone"))
+        else:
+            self.call("tell", lambda: study.tell(decision.id, reward))
+        self.told[decision.id] = reward
+
+    def check(self, study):
+        """All that was acknowledged is there, and nothing else: every call was done in the end."""
+        history = study.history()
+        assert [(r.request_id, r.id, r.arm) for r in history] == [
+            (request, d.id, d.arm) for request, d in self.asked.items()
+        ]
+        for r in history:
+            known = ("pending", None)
+            if r.id in self.told:
+                reward = self.told[r.id]
+                known = ("missing" if reward is None else "reward", reward)
+            assert (r.status, r.reward) == known
+
+    def call(self, kind, function):
+        """Call, interrupted once; then call again, and return what that gives."""
+        interrupt, begun = self.interruption(kind), time.perf_counter()
+        try:
+            with interrupt:
+                done = function()
+            if isinstance(interrupt, Interrupt):
+                self.steps[kind] = interrupt.count  # it was shorter than thought
+            else:
+                self.seconds[kind] = time.perf_counter() - begun
+            return done
+        except KeyboardInterrupt:
+            self.found[kind] += 1
+            if self.rng.random() < 0.5:
+                return function()  # while the interrupt, and all it holds, is still there
+        return function()
+
+    def interruption(self, kind):
+        """Return one that is to come at a moment of the next call of its kind."""
+        if kind in self.seconds and self.rng.random() < 0.2:
+            return Timer(self.rng.uniform(1e-6, self.seconds[kind]))
+        if kind in self.steps:
+            return Interrupt(self.rng.randrange(1, self.steps[kind] * 11 // 10 + 2))
+        if self.rng.random() < 0.5:
+            return Timer(60.0)  # only to see how long it takes
+        return Interrupt()  # or how many instructions
+
+
+def interrupted(count, seed):
+    """Return how many interrupts came in which call; an AssertionError if anything was lost."""
+    behind, hook = studies.BEHIND, sys.unraisablehook
+    # An interrupt while a dropped object is cleaned up is printed and forgotten, by Python itself.
+    sys.unraisablehook = lambda unraisable: None
+    try:
+        with (
+            tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder,
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore", ResourceWarning)  # of what was dropped
+            return Program(folder, seed).run(count)
+    finally:
+        studies.BEHIND, sys.unraisablehook = behind, hook
+
+
+if __name__ == "__main__":
+    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    found = interrupted(wanted, seed=19)
+    about = ", ".join(f"{n} in {kind}" for kind, n in sorted(found.items()))
+    print(f"{found.total()} interrupts ({about}): no study stuck, nothing acknowledged lost")
