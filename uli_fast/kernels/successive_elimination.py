@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uli_fast._typing import B1, F64, I64
+from uli_fast._typing import B1, F64, I64, U64, Total
 from uli_fast.kernels._arms import (
     ROUND,
     ArmState,
@@ -30,6 +30,8 @@ from uli_fast.kernels._blocks import (
     plan_sweeps,
     swing,
 )
+from uli_fast.kernels._event import Span, is_watched, leaves, may_leave, watch_alone
+from uli_fast.kernels._intervals import Band, width
 from uli_fast.kernels._jit import kernel, step
 from uli_fast.kernels._rewards import Law, play_one
 
@@ -43,13 +45,6 @@ class Bounds(NamedTuple):
     lower: F64  # (K,)
     upper: F64  # (K,)
     width: F64  # (2,) a count and its width: the arms of a sweep share it
-
-
-@kernel
-def width(n: int, K: int, delta: float, R: float) -> float:
-    """Confidence width wd(n) (Eq. width); the log is split because K n^2 / delta overflows."""
-    log_term = np.log(4.0 * K) - np.log(delta) + 2.0 * np.log(float(n))
-    return float(R * np.sqrt(2.0 * log_term / n))
 
 
 @step
@@ -244,16 +239,27 @@ def certified_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) 
 
 @step
 def sweep_block(
-    law: Law, state: ArmState, bounds: Bounds, wd: float, k: int, m: int, T: int
+    law: Law,
+    state: ArmState,
+    bounds: Bounds,
+    words: U64,
+    before: Total,
+    k: int,
+    T: int,
+    delta: float,
+    R: float,
 ) -> None:
-    """Count k whole sweeps of the m survivors, drawn already; wd is the width after them."""
-    t = state.clock[ROUND]
+    """Count k whole sweeps, drawn already, and watch the event in them."""
+    t, K, active = state.clock[ROUND], state.n.shape[0], state.active
+    m, n = count_active(active), state.n[least_played(state.n, active)]
+    wd, near = width(n + k, K, delta, R), n * width(n, K, delta, R)
+    span = Span(n, k, n + k, near, (n + k) * wd)
+    watched = not state.broken[0] and may_leave(law, active, span, before, state.total)
     i = 0
-    for a in range(state.n.shape[0]):
-        if state.active[a]:
-            n = state.n[a] + k
-            state.n[a], total = n, state.total[a]
-            bounds.lower[a], bounds.upper[a] = total / n - wd, total / n + wd
+    for a in range(K):
+        if active[a]:
+            state.n[a], total = n + k, state.total[a]
+            bounds.lower[a], bounds.upper[a] = total / (n + k) - wd, total / (n + k) + wd
             turns = k
             if t + k * m > T:  # those within the horizon
                 turns = (T - t + m - 1 - i) // m
@@ -261,20 +267,33 @@ def sweep_block(
                 state.broken[0] = True
             if turns > 0:
                 state.last[a] = t + (turns - 1) * m + i + 1
+            if watched and not state.broken[0]:
+                band, part = Band(law.mu[a], K, delta, R), Span(n, k, n + turns, near, span.far)
+                state.broken[0] = leaves(law, words, a, band, part, before[a], total)
             i += 1
     state.clock[ROUND] = t + k * m
 
 
 @kernel
 def play_skipping(
-    law: Law, state: ArmState, record: Record, delta: float, R: float, T: int, budget: int
+    law: Law,
+    state: ArmState,
+    record: Record,
+    words: U64,
+    delta: float,
+    R: float,
+    T: int,
+    budget: int,
 ) -> bool:
-    """Play blocks of sweeps where nobody can fall, single rounds elsewhere."""
+    """Play blocks of sweeps where nobody can fall, single rounds elsewhere.
+
+    ``words`` are a stream of their own, for what happened in blocks and decides nothing.
+    """
     first_rounds = min(T, FIRST_BLOCK * state.n.shape[0])
     if state.clock[ROUND] < first_rounds:
         play_rounds(law, state, record, delta, R, first_rounds, first_rounds)
     bounds = restore_bounds(state, delta, R)
-    n, active = state.n, state.active
+    n, active, before = state.n, state.active, state.total.copy()
     while budget > 0 and state.clock[ROUND] < T:
         budget -= 1
         first = 0
@@ -284,6 +303,9 @@ def play_skipping(
         while not active[final]:
             final -= 1
         if first == final:
+            if is_watched(law) and not state.broken[0]:
+                band = Band(law.mu[first], n.shape[0], delta, R)
+                watch_alone(law, words, state, first, band, T)
             play_out(state, record, first, T)
             break
         k, room = 0, np.inf
@@ -293,6 +315,8 @@ def play_skipping(
             else:
                 room = room_to_spread(state, n[first], delta, R)
                 k = plan_sweeps(law, active, n[first], room)
+        for a in range(n.shape[0]):
+            before[a] = state.total[a]
         if k < SHORTEST_SWEEPS or not draw_sweeps(law, active, n[first], state.total, k, room):
             left = next_stop(record) - state.clock[ROUND]
             play_singly(law, state, bounds, left, True, delta, R)
@@ -301,8 +325,7 @@ def play_skipping(
         m = count_active(active)
         if state.clock[ROUND] + k * m >= next_stop(record):
             note_sweeps(record, n, active, state.clock[ROUND], k, m)
-        wd = width(n[first] + k, n.shape[0], delta, R)
-        sweep_block(law, state, bounds, wd, k, m, T)
+        sweep_block(law, state, bounds, words, before, k, T, delta, R)
         if is_gaussian(law):
             state.tv[0] += m * BLOCK_FAILURE
     return bool(state.clock[ROUND] >= T)

@@ -133,6 +133,12 @@ def guarantee_or_warning(guarantee: Callable[[Any], Guarantee], about: Any) -> G
         return None
 
 
+def spare_words(rng: np.random.Generator) -> U64:
+    """Return the state of a second stream for the same seed, which leaves the first alone."""
+    words: Any = rng.bit_generator.state["state"]  # 128 bits each, of PCG64
+    return np.array([words["state"] & 0xFFFFFFFFFFFFFFFF], np.uint64)
+
+
 def new_state(law: Law) -> ArmState:
     """Allocate the state of a K-armed run."""
     from uli_fast.kernels._rewards import RealLaw

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from uli_fast.guarantees import Guarantee, describe_arms
-from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
+from uli_fast.learners._arms import ArmLearner, ArmRun, new_state, spare_words
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -51,13 +51,11 @@ class SuccessiveElimination(ArmLearner):
         """Allocate one replication."""
         from uli_fast.kernels import successive_elimination as kernel
 
-        state, R = new_state(law), self.noise_on(problem)
-        play = kernel.play_skipping if engine == "skip" else kernel.play_rounds
-
-        def advance(budget: int) -> bool:
-            return play(law, state, record, self.delta, R, horizon, budget)
-
-        return ArmRun(state, advance)
+        state, after = new_state(law), (self.delta, self.noise_on(problem), horizon)
+        if engine == "rounds":
+            return ArmRun(state, lambda left: kernel.play_rounds(law, state, record, *after, left))
+        words, play = spare_words(law.rng), kernel.play_skipping
+        return ArmRun(state, lambda left: play(law, state, record, words, *after, left))
 
     def _player(self, labels: Labels, low: float, high: float) -> SuccessivePlayer:
         from uli_fast.players.successive_elimination import SuccessivePlayer

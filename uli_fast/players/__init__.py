@@ -65,12 +65,12 @@ def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> 
     return _restored(state, learner, arms, verify)
 
 
-def revived(state: Mapping[str, Any], learner: Any = None) -> Any:
-    """Rebuild a player whose rewards were told without decisions, as adapters do.
+def revived(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> Any:
+    """Rebuild a player without playing its decisions again; refuse only what none can hold.
 
-    There is nothing to play again: only what no player can hold is refused.
+    For states of this process's own, and for adapters, which tell rewards without decisions.
     """
-    return _restored(state, learner, None, lambda *_: None)
+    return _restored(state, learner, arms, lambda *_: None)
 
 
 def _restored(

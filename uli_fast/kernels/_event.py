@@ -1,0 +1,193 @@
+"""Whether all confidence intervals held: the nice event, inside blocks too.
+
+Round by round every interval is looked at. A block of rewards is drawn as a sum, and its
+intervals in between are known in law only: kernels/_bridges.py decides by lot, exactly and
+from a stream of its own, whether one of them missed. Tables are looked up.
+
+Duels (known rewards first, then drawn ones) are not asked for their event: nothing is watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from uli_fast._typing import B1, F64, U64, Total
+from uli_fast.kernels._arms import ROUND, ArmState
+from uli_fast.kernels._binomial import binomial
+from uli_fast.kernels._bridges import Piece, leaves_band, room_in, safeties
+from uli_fast.kernels._coins import happens
+from uli_fast.kernels._intervals import Band, edge, missed
+from uli_fast.kernels._jit import by_type, kernel, step
+from uli_fast.kernels._lines import LOG_TWO
+from uli_fast.kernels._rewards import (
+    GAUSSIAN,
+    TABLE,
+    BernoulliBlocks,
+    Law,
+    RealLaw,
+    total_after,
+)
+
+# An arm that is left alone is watched in blocks of three times its plays: their chords
+# are still close to the band. Sums are exact up to 2^53.
+LONGEST = 4 * 10**15
+
+# What has probability 2 exp(-45), 6e-20, is not drawn: less than 10^-16 in all blocks of a run.
+NEVER = 45.0
+
+
+class Span(NamedTuple):
+    """A block of plays of an arm."""
+
+    n: int  # plays before it
+    k: int
+    limit: int  # plays within the horizon
+    near: float  # n wd(n) at its beginning
+    far: float  # and at its end
+
+
+def is_watched(law: Law) -> bool:
+    """Say whether blocks of these rewards can leave the event, and are watched for it."""
+    raise TypeError("is_watched is called from compiled kernels only")
+
+
+@by_type(is_watched)
+def _is_watched(law: Any) -> Callable[..., bool]:
+    if law.instance_class is RealLaw:  # what is deterministic stays at its mean
+        return lambda law: law.kind == TABLE or (law.kind == GAUSSIAN and law.prefix.shape[1] == 0)
+    return (lambda law: True) if law.instance_class is BernoulliBlocks else (lambda law: False)
+
+
+def may_leave(law: Law, active: B1, span: Span, before: Total, after: Total) -> bool:
+    """Say whether a block of sweeps has to be watched arm by arm."""
+    raise TypeError("may_leave is called from compiled kernels only")
+
+
+@by_type(may_leave)
+def _may_leave(law: Any, active: Any, span: Any, before: Any, after: Any) -> Callable[..., bool]:
+    if law.instance_class is BernoulliBlocks:
+        return _arrangements_may_leave
+    return lambda law, active, span, before, after: is_watched(law)
+
+
+def _arrangements_may_leave(law: Any, active: Any, span: Any, before: Any, after: Any) -> bool:
+    """Say whether the E of some arm may be below NEVER.
+
+    With room x and y at the ends, E >= D z >= (y - 1) x / (k + 1): see ``tilt``.
+    """
+    n, k, _, near, far = span
+    slack = 1e-14 * (far + n + k)
+    x = near - slack - farthest(law.mu, active, n, before)
+    y = far - slack - farthest(law.mu, active, n + k, after) - 1.0
+    return bool(min(x, y) <= 0.0 or x * y <= NEVER * (k + 1.0))
+
+
+@step
+def farthest(mu: F64, active: B1, n: int, total: Total) -> float:
+    """Return how far a sum of n rewards of a survivor is from its expectation, at most."""
+    result = 0.0
+    for a in range(active.shape[0]):
+        if active[a]:
+            result = max(result, abs(total[a] - n * mu[a]))
+    return result
+
+
+def leaves(
+    law: Law, words: U64, a: int, band: Band, span: Span, before: Total, after: Total
+) -> bool:
+    """Say whether a block leaves its band on the way from one sum to another, by lot."""
+    raise TypeError("leaves is called from compiled kernels only")
+
+
+@by_type(leaves)
+def _leaves(
+    law: Any, words: Any, a: Any, band: Any, span: Any, before: Any, after: Any
+) -> Callable[..., bool]:
+    if law.instance_class is RealLaw:
+        return _real_leaves
+    return _arrangement_leaves if law.instance_class is BernoulliBlocks else _never_leaves
+
+
+def _never_leaves(
+    law: Any, words: Any, a: Any, band: Any, span: Any, before: Any, after: Any
+) -> bool:
+    return False
+
+
+def _arrangement_leaves(
+    law: Any, words: Any, a: Any, band: Any, span: Any, before: Any, after: Any
+) -> bool:
+    piece = Piece(span.n, float(before), span.k, float(after - before), 0.0)
+    return drawn_leaves(words, band, span, piece)
+
+
+def _real_leaves(
+    law: Any, words: Any, a: Any, band: Any, span: Any, before: Any, after: Any
+) -> bool:
+    if law.kind == TABLE:
+        return table_leaves(law.prefix[a], band, span)
+    piece = Piece(span.n, before, span.k, after - before, law.scale[0, a])
+    return drawn_leaves(words, band, span, piece)
+
+
+@step
+def drawn_leaves(words: U64, band: Band, span: Span, piece: Piece) -> bool:
+    """Draw whether rewards whose sum alone is known leave their band."""
+    less, more = safeties(band, piece, room_in(band, piece, span.near, span.far))
+    E = min(less, more)
+    if E > NEVER or (E > LOG_TWO and not happens(words, E - LOG_TWO)):
+        return False
+    return leaves_band(words, band, piece, span.limit)
+
+
+@kernel
+def table_leaves(sums: F64, band: Band, span: Span) -> bool:
+    """Look up all sums of a block; only those beyond the chord need their interval."""
+    n, k, limit, near, far = span
+    room = room_in(band, Piece(n, sums[n], k, 0.0, 0.0), near, far)
+    for i in range(1, min(k, limit - n, sums.shape[0] - 1 - n) + 1):
+        moved, more = sums[n + i] - sums[n] - i * band.mu, i * room.rise
+        beyond = moved <= -(room.below + more) or moved >= room.above + more
+        if beyond and missed(band, n + i, sums[n + i]):
+            return True
+    return False
+
+
+def next_stretch(law: Law, a: int, n: int, total: Any) -> Any:
+    """Return the length of the next block of an arm that is left alone, and the sum after it."""
+    raise TypeError("next_stretch is called from compiled kernels only")
+
+
+@by_type(next_stretch)
+def _next_stretch(law: Any, a: Any, n: Any, total: Any) -> Callable[..., Any]:
+    return _real_stretch if law.instance_class is RealLaw else _bernoulli_stretch
+
+
+def _bernoulli_stretch(law: Any, a: Any, n: Any, total: Any) -> Any:
+    pulls = law.urn[0, a]
+    if pulls > 0:  # of a refused block
+        law.urn[0, a] = 0
+        return pulls, total + law.urn[1, a]
+    k = min(3 * n, LONGEST)
+    return k, total + binomial(law.rng, k, law.mu[a])
+
+
+def _real_stretch(law: Any, a: Any, n: Any, total: Any) -> Any:
+    return 3 * n, total_after(law, a, n, 3 * n, total)
+
+
+@kernel
+def watch_alone(law: Law, words: U64, state: ArmState, a: int, band: Band, T: int) -> None:
+    """Note whether arm a, which alone is left, misses an interval by round T.
+
+    Its rewards decide nothing and are drawn for this alone, after all others.
+    """
+    n, total = state.n[a], state.total[a]
+    limit, near = n + T - state.clock[ROUND], edge(band, n)
+    while n < limit and not state.broken[0]:
+        k, after = next_stretch(law, a, n, total)
+        span = Span(n, k, limit, near, edge(band, n + k))
+        ends = n + k <= limit and missed(band, n + k, after)
+        state.broken[0] = ends or leaves(law, words, a, band, span, total, after)
+        n, total, near = n + k, after, span.far
