@@ -12,6 +12,7 @@ COMPAT               := mabwiser rlberry smpybandits
 WITH_mabwiser        := -e . pytest mabwiser==2.7.4
 WITH_rlberry         := -e . pytest rlberry==0.7.3 rlberry-scool==0.7.3 gymnasium==0.29.1
 WITH_smpybandits     := -e . pytest SMPyBandits==0.9.7 numpy==2.0.2 scipy==1.13.1
+WITH_ray             := -e . pytest ray==2.60.0
 WITH_vowpalwabbit    := vowpalwabbit==9.11.9 numpy
 
 .PHONY: demo test test-slow lint bench bench-quick bench-check rivals sabotage reliability compat-test compat-bench clean
