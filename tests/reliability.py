@@ -139,6 +139,13 @@ CHECKS = (
             *("-k", "hostile or names or foreign or page or alter or state or other_files"),
         ),
     ),
+    Check(
+        "B22",
+        "threads, processes, Dask, Ray, shards merged: the same bytes as serial",
+        "bandits, arm sets and MDPs in every way, shards killed and resumed too; every file "
+        "compared but for the seconds in it",
+        ("-m", "tests.spread"),
+    ),
 )
 
 
