@@ -9,9 +9,12 @@ LAST   := bench/.build/last.json
 # Other libraries, each in an environment of its own with what it still runs on. SMPyBandits needs
 # the last SciPy with btdtri; rlberry pins its Gymnasium and needs a Python below 3.13.
 COMPAT               := mabwiser rlberry smpybandits
+# Those and what spreads a study; make compat-test LIBRARIES=ray takes one of them.
+LIBRARIES            ?= $(COMPAT) ray
 WITH_mabwiser        := -e . pytest mabwiser==2.7.4
 WITH_rlberry         := -e . pytest rlberry==0.7.3 rlberry-scool==0.7.3 gymnasium==0.29.1
 WITH_smpybandits     := -e . pytest SMPyBandits==0.9.7 numpy==2.0.2 scipy==1.13.1
+WITH_ray             := -e . pytest ray==2.60.0
 WITH_vowpalwabbit    := vowpalwabbit==9.11.9 numpy
 
 .PHONY: demo test test-slow lint bench bench-quick bench-check rivals sabotage reliability compat-test compat-bench clean
@@ -63,11 +66,11 @@ sabotage: $(READY)
 	$(BIN)/python -m tests.sabotage
 
 # Kills, damage, bad input, bounds checks, sabotage; docs/reliability.md is written anew.
-reliability: $(READY)
+reliability: $(READY) .venv-ray/.ready
 	$(BIN)/python -m tests.reliability
 
-compat-test: rivals
-	@status=0; for name in $(COMPAT); do \
+compat-test: $(LIBRARIES:%=.venv-%/.ready)
+	@status=0; for name in $(LIBRARIES); do \
 	  if [ -e .venv-$$name/.ready ]; then echo "$$name:"; \
 	    .venv-$$name/bin/python -m pytest tests/compat/drivers/test_$${name}_*.py -rs \
 	      -o filterwarnings=ignore -p no:cacheprovider --show-capture=no || status=1; \

@@ -169,6 +169,13 @@ CHECKS = (
         "altered and signed again, states altered in every array, in a child with 2 GB",
         ("-m", "tests.hostile"),
     ),
+    Check(
+        "B22",
+        "threads, processes, Dask, Ray, shards merged: the same bytes as serial",
+        "bandits, arm sets and MDPs in every way, shards killed and resumed too; every file "
+        "compared but for the seconds in it",
+        ("-m", "tests.spread"),
+    ),
 )
 
 

@@ -10,8 +10,10 @@ import json
 import math
 import operator
 import os
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -22,6 +24,7 @@ from uli_fast.errors import (
     ArgumentError,
     EngineError,
     HorizonTooLargeError,
+    MissingExtraError,
     RewardRangeError,
     UnknownDecisionError,
 )
@@ -601,12 +604,28 @@ def not_the_study(name: str, target: Path, study: Path | None) -> None:
         raise ArgumentError(name, f"must not be the study's own file, got {str(target)!r}")
 
 
+def shard(name: str, value: Any) -> tuple[int, int]:
+    """Return the number of a shard and of how many, of "2/8" or (2, 8)."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}/[0-9]{1,9}", value):
+        value = [int(x) for x in value.split("/")]
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ArgumentError(name, f"must be like 2/8, the second of eight, got {value!r}")
+    i, n = whole(name, value[0], 0), whole(name, value[1], most=MOST_REPLICATIONS)
+    if not 1 <= i <= n:
+        raise ArgumentError(name, f"must be from 1/{n} to {n}/{n}, got {i}/{n}")
+    return i, n
+
+
 def backend(name: str, value: Any) -> str | None:
-    """Return a backend that joblib can begin with now, or None for its own choice."""
+    """Return a backend that joblib can begin with now, "ray", or None for joblib's own choice."""
     from joblib import parallel_config
 
     if value is None:
         return None
+    if value == "ray":
+        if find_spec("ray") is None:
+            raise MissingExtraError("the backend ray needs Ray: pip install ray")
+        return "ray"
     if value == "multiprocessing":
         raise ArgumentError(name, "multiprocessing forks, which may hang; use loky for processes")
     try:

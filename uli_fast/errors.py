@@ -16,7 +16,11 @@ class ArgumentError(UliError, ValueError):
 
     def __init__(self, argument: str, problem: str) -> None:
         super().__init__(f"{argument}: {problem}")
-        self.argument = argument
+        self.argument, self._problem = argument, problem
+
+    def __reduce__(self) -> tuple[type[ArgumentError], tuple[str, str]]:
+        """Come back from another process as it went: by its two arguments, not by its text."""
+        return type(self), (self.argument, self._problem)
 
 
 class HorizonTooLargeError(ArgumentError):
@@ -68,6 +72,10 @@ class StudyDivergedError(StudyError):
 
 class ResultsError(UliError):
     """Results cannot be written, or not where they should go; what was there is intact."""
+
+
+class ShardsError(ResultsError):
+    """Shards do not make a whole study: one is missing, twice there, unfinished or of another."""
 
 
 class RunsFileError(UliError):

@@ -11,6 +11,7 @@ from uli_fast._names import clean
 from uli_fast.cli.datasets import datasets
 from uli_fast.cli.demo import demo
 from uli_fast.cli.doctor import doctor
+from uli_fast.cli.merge import merge
 from uli_fast.cli.plan import plan
 from uli_fast.cli.report import report
 from uli_fast.cli.run import run
@@ -36,5 +37,5 @@ def main() -> None:
     """Bandit learners that never go back to a bad choice."""
 
 
-for command in (datasets, demo, doctor, plan, report, run, study, verify):
+for command in (datasets, demo, doctor, merge, plan, report, run, study, verify):
     main.add_command(command)

@@ -24,9 +24,10 @@ CONNECT_SECONDS = 10
 @click.option("--out", type=FilePath(), help="Folder of results.  [default: FILE-results]")
 @click.option("--resume", is_flag=True, help="Go on where an earlier run ended.")
 @click.option("--replications", type=int, help="Instead of the number in the file.")
+@click.option("--shard", help="Only share i of n, as 2/8; uli merge joins them.")
 @click.option("--jobs", default=1, show_default=True, help="Parts at once; -1: one per core.")
-@click.option("--backend", help="Of joblib: threading, loky (processes), dask.")
-@click.option("--address", help="Of the scheduler, for --backend dask.")
+@click.option("--backend", help="threading, loky (processes), dask, ray, or another of joblib's.")
+@click.option("--address", help="Of the scheduler, for --backend dask or ray.")
 @click.option("--keep-every", default=5.0, show_default=True, help="Seconds of work in a part.")
 @click.option("--parquet", is_flag=True, help="Write runs.parquet too.")
 @click.option("--check", is_flag=True, help="Check the file and stop.")
@@ -35,6 +36,7 @@ def run(
     out: Path | None,
     resume: bool,
     replications: int | None,
+    shard: str | None,
     jobs: int,
     backend: str | None,
     address: str | None,
@@ -56,13 +58,14 @@ def run(
         return
     if parquet:
         need_parquet()  # before anything runs
-    target = out or file.with_name(f"{file.stem}-results")
-    options: dict[str, Any] = {"resume": resume, "replications": replications, "jobs": jobs}
+    target = out or file.with_name(f"{file.stem}-{_results(shard)}")
+    options: dict[str, Any] = {"resume": resume, "replications": replications, "shard": shard}
     with _cluster(backend, address), _interrupted(target), _warnings_as_text():
         results = experiments.run(
             study,
             target,
             **options,
+            jobs=jobs,
             backend=None if backend == "dask" else backend,
             keep_every=keep_every,
             say=console.print,
@@ -72,6 +75,18 @@ def run(
     for name, comparison in results.comparisons.items():
         console.print(comparison.table(name))
     console.print(f"results: {target}   report: uli report {target}")
+    if shard is not None:
+        console.print(f"this is shard {shard}; when all are there: uli merge FOLDERS --out FOLDER")
+
+
+def _results(shard: str | None) -> str:
+    """Return how a folder of results is called."""
+    if shard is None:
+        return "results"
+    from uli_fast import _check
+
+    i, n = _check.shard("shard", shard)
+    return f"shard-{i}-of-{n}"
 
 
 def _checked(file: Path, study: StudyFile) -> Iterator[str]:
@@ -128,12 +143,32 @@ def _interrupted(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _cluster(backend: str | None, address: str | None) -> Iterator[None]:
-    """Send joblib's work to a cluster, if one is asked for."""
-    if address is not None and backend != "dask":
-        raise click.UsageError("--address goes with --backend dask")
-    if backend != "dask":
+    """Send the work to a cluster, if one is asked for."""
+    if address is not None and backend not in ("dask", "ray"):
+        raise click.UsageError("--address goes with --backend dask or ray")
+    if backend == "ray" and address is not None:
+        with _ray(address):
+            yield
+    elif backend == "dask":
+        with _dask(address):
+            yield
+    else:
         yield
-        return
+
+
+@contextmanager
+def _ray(address: str) -> Iterator[None]:
+    from uli_fast import _check
+    from uli_fast.experiments import ray_tasks
+
+    _check.backend("backend", "ray")
+    _reach(address)
+    with ray_tasks.cluster(address):
+        yield
+
+
+@contextmanager
+def _dask(address: str | None) -> Iterator[None]:
     try:
         from dask.distributed import Client
     except ImportError:

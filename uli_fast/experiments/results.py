@@ -16,6 +16,7 @@ from uli_fast import _check
 from uli_fast._files import read_json, refused, write_text
 from uli_fast.compare import Comparison
 from uli_fast.errors import MissingExtraError, RunsFileError
+from uli_fast.experiments.shards import Shard
 from uli_fast.experiments.store import Store
 from uli_fast.experiments.study_file import StudyFile
 from uli_fast.runs import Runs, versions
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-def write_manifest(folder: Path, file: StudyFile, replications: int) -> None:
+def write_manifest(
+    folder: Path, file: StudyFile, replications: int, shard: Shard | None = None
+) -> None:
     """Write what the folder holds: the study file itself, versions, cells."""
     cells = [
         {"id": cell.id, "problem": cell.problem, "learner": cell.learner, "spec": dict(cell.spec)}
@@ -40,6 +43,8 @@ def write_manifest(folder: Path, file: StudyFile, replications: int) -> None:
         "study": file.text,
         "cells": cells,
     }
+    if shard is not None:
+        content["shard"] = list(shard)
     write_text(folder / "manifest.json", json.dumps(content, indent=1))
 
 
@@ -79,6 +84,8 @@ class Results:
         if not found:
             raise RunsFileError(f"{source} holds no results yet")
         provenance = {key: manifest[key] for key in ("study", "versions")}
+        if "shard" in manifest:
+            provenance["shard"] = str(shard_of(manifest))
         if missing:
             provenance["replications still missing"] = {
                 f"{learner} on {problem}": left
@@ -153,11 +160,17 @@ def need_parquet() -> None:
 
 
 def kept_in(folder: Path) -> tuple[int, int]:
-    """Return how many replications a study has kept, and how many it wants."""
+    """Return how many replications a study, or a shard of it, has kept, and how many it wants."""
     manifest = read_manifest(folder)
-    M, cells = manifest["replications"], manifest["cells"]
-    left = sum(n for c in cells for _, n in Store(folder / "cells" / c["id"]).missing(M))
-    return M * len(cells) - left, M * len(cells)
+    cells = manifest["cells"]
+    first, end = (shard_of(manifest) or Shard(1, 1)).share(manifest["replications"])
+    left = sum(n for c in cells for _, n in Store(folder / "cells" / c["id"]).missing(end, first))
+    return (end - first) * len(cells) - left, (end - first) * len(cells)
+
+
+def shard_of(manifest: Mapping[str, Any]) -> Shard | None:
+    """Return which shard a manifest is of, None if it is of a whole study."""
+    return Shard(*_check.shard("shard", manifest["shard"])) if "shard" in manifest else None
 
 
 def has_manifest(folder: Path) -> bool:
@@ -185,7 +198,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             raise RunsFileError(f"{path} names folders outside of it")
         if not isinstance(manifest["study"], str) or not isinstance(manifest["versions"], dict):
             raise TypeError
-        _check.replications("replications", manifest["replications"])
+        M = _check.replications("replications", manifest["replications"])
+        (shard_of(manifest) or Shard(1, 1)).share(M)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise RunsFileError(f"{path} is not the manifest of a study") from None
     return dict(manifest)

@@ -9,21 +9,29 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from uli_fast import _check
 from uli_fast._files import refused
 from uli_fast._progress import duration, follow
 from uli_fast.errors import GuaranteeWarning, ResultsError
+from uli_fast.experiments import ray_tasks
 from uli_fast.experiments.build import learner_of, problem_of
-from uli_fast.experiments.results import Results, has_manifest, read_manifest, write_manifest
+from uli_fast.experiments.results import (
+    Results,
+    has_manifest,
+    read_manifest,
+    shard_of,
+    write_manifest,
+)
+from uli_fast.experiments.shards import Shard
 from uli_fast.experiments.store import Store, locked, refuse_strangers
 from uli_fast.experiments.study_file import Cell, StudyFile
 from uli_fast.experiments.watch import Unwatched, Watch
-from uli_fast.runs import Runs
+from uli_fast.runs import Runs, versions
 
 # The most replications that a part may have.
 LARGEST_PART = 4096
@@ -72,6 +80,19 @@ def simulated(part: Part, progress: bool | Callable[[float], None]) -> Runs:
         )
 
 
+def play_as(
+    expected: Mapping[str, str], watch: Watch | Unwatched, part: Part
+) -> tuple[Part, Runs, float]:
+    """Run a part somewhere else, if the versions there are those of the process that asks."""
+    here = versions()
+    if here != expected:
+        others = (
+            f"{k} {v}, not {expected.get(k)}" for k, v in here.items() if v != expected.get(k)
+        )
+        raise ResultsError(f"a worker has {' and '.join(others)}: results are not mixed")
+    return play(part, watch)
+
+
 def play_for(parent: int, part: Part) -> tuple[Part, Runs, float]:
     """Run a part in a process of its own, which ends when its parent does."""
     _end_with(parent)
@@ -113,6 +134,7 @@ def run(
     *,
     resume: bool = False,
     replications: int | None = None,
+    shard: str | tuple[int, int] | None = None,
     jobs: int = 1,
     backend: str | None = None,
     keep_every: float = 5.0,
@@ -131,11 +153,15 @@ def run(
         Go on where an earlier run ended, also with more replications or other cells.
     replications
         Instead of the number in the file, or of the larger one that was asked for before.
+    shard
+        Run one of n shares of the replications, "2/8" or (2, 8), into a folder of its own;
+        :func:`merge` joins them.
     jobs
         Parts that are run at once; -1 for one per core. Results are the same for any number.
     backend
         A backend of joblib: "threading" (the default), "loky" for processes, or one that is
         registered; ``joblib.parallel_config`` around the call chooses one too, as for Dask.
+        Or "ray": tasks of the Ray that is connected, or of one that runs here meanwhile.
     keep_every
         Seconds of work that a part should hold; replications are never cut.
     progress
@@ -149,26 +175,38 @@ def run(
     keep_every = _check.positive("keep_every", keep_every)
     backend = _check.backend("backend", backend)
     target = _check.path("folder", folder)
+    mine = None if shard is None else Shard(*_check.shard("shard", shard))
     if not has_manifest(target):
+        _share(mine, asked or file.replications)
         refuse_strangers(target, OWN)
     with locked(target):
-        before = _before(target, file, resume, say)
+        before = _before(target, file, resume, mine, say)
         for cell in file.cells:
             if cell.warning is not None:
                 warnings.warn(cell.warning, GuaranteeWarning, stacklevel=2)
         stores = {
             cell.id: Store.writing(target / "cells" / cell.id, cell.spec) for cell in file.cells
         }
-        M = _number(file, asked, before, stores.values(), say)
+        if mine is None:
+            M = _number(file, asked, before, stores.values(), say)
+        else:
+            M = _settled(target, file, asked, before, say)
         with refused(target):
-            write_manifest(target, file, M)
-        work = _Work(file.cells, stores, (M, workers, keep_every), backend, say)
+            write_manifest(target, file, M, mine)
+        work = _Work(file.cells, stores, (M, workers, keep_every), backend, say, _share(mine, M))
         with _quiet(), follow(progress, 1) as bar:
             work.do(lambda fraction: bar.report(0, min(fraction, 0.999)))
     return Results.load(target)
 
 
-def _before(target: Path, file: StudyFile, resume: bool, say: Callable[[str], None]) -> int:
+def _share(shard: Shard | None, replications: int) -> tuple[int, int]:
+    """Return the first replication to run and the one after the last."""
+    return (0, replications) if shard is None else shard.share(replications)
+
+
+def _before(
+    target: Path, file: StudyFile, resume: bool, shard: Shard | None, say: Callable[[str], None]
+) -> int:
     """Return how many replications were asked for before, 0 if this is the first time."""
     if not has_manifest(target):
         return 0
@@ -177,6 +215,11 @@ def _before(target: Path, file: StudyFile, resume: bool, say: Callable[[str], No
         raise ResultsError(
             f"{target} holds results already; go on with --resume (resume=True), "
             "or use a new folder"
+        )
+    if shard_of(manifest) != shard:
+        raise ResultsError(
+            f"{target} holds {_called(shard_of(manifest))}, not {_called(shard)}; "
+            "use the folder of that one"
         )
     there, here = {c["id"] for c in manifest["cells"]}, {cell.id for cell in file.cells}
     if there != here:
@@ -205,6 +248,25 @@ def _number(
     return wanted
 
 
+def _called(shard: Shard | None) -> str:
+    return "a whole study" if shard is None else f"shard {shard}"
+
+
+def _settled(
+    target: Path, file: StudyFile, asked: int | None, before: int, say: Callable[[str], None]
+) -> int:
+    """Return how many replications a study of shards has; another number means other shares."""
+    wanted = asked or before or file.replications
+    if before and wanted != before:
+        raise ResultsError(
+            f"{target} holds a share of {before} replications, not of {wanted}; shards do not "
+            "grow: merge them and go on with the whole, or use new folders"
+        )
+    if asked is None and wanted != file.replications:
+        say(f"{wanted} replications as before, where the file says {file.replications}")
+    return wanted
+
+
 @dataclass
 class _Work:
     """What is still to be done, and how long parts take."""
@@ -214,6 +276,7 @@ class _Work:
     size: tuple[int, int, float]  # replications, parts at once, seconds of a part
     backend: str | None
     say: Callable[[str], None]
+    share: tuple[int, int]  # the first replication and the one after the last
     seconds: dict[str, float] = field(default_factory=dict)  # per replication, by cell
 
     def do(self, report: Callable[[float], None]) -> None:
@@ -226,17 +289,27 @@ class _Work:
             self.say("nothing is missing")
             return
         watch = Watch(whole, report, self.say)
-        for chosen in (self._pilots(), self._pilots(slower_than=0.3), self._rest()):
-            parts = list(chosen)
-            # At once, also after Ctrl-C.
-            with watch.trying(parts), closing(self._played(parts, watch)) as played:
-                for part, runs, seconds in played:
-                    self.stores[part.cell.id].add(part.first, runs)
-                    self.seconds[part.cell.id] = seconds / part.size
-                    watch.finished(part)
+        with self._workers():
+            for chosen in (self._pilots(), self._pilots(slower_than=0.3), self._rest()):
+                self._keep(list(chosen), watch)
+
+    def _keep(self, parts: list[Part], watch: Watch) -> None:
+        """Play parts and keep each once it is done, at once, also after Ctrl-C."""
+        with watch.trying(parts), closing(self._played(parts, watch)) as played:
+            for part, runs, seconds in played:
+                self.stores[part.cell.id].add(part.first, runs)
+                self.seconds[part.cell.id] = seconds / part.size
+                watch.finished(part)
+
+    def _workers(self) -> AbstractContextManager[None]:
+        """Return what has to run meanwhile."""
+        return (
+            ray_tasks.connected(self.size[1], self.say) if self.backend == "ray" else nullcontext()
+        )
 
     def _missing(self, cell: Cell) -> list[tuple[int, int]]:
-        return self.stores[cell.id].missing(self.size[0])
+        first, end = self.share
+        return self.stores[cell.id].missing(end, first)
 
     def _pilots(self, slower_than: float = -1.0) -> Iterator[Part]:
         for cell in self.cells:
@@ -259,18 +332,40 @@ class _Work:
                     yield Part(cell, at, min(fair, first + n - at), M)
 
     def _played(self, parts: list[Part], watch: Watch) -> Generator[tuple[Part, Runs, float]]:
-        from joblib import Parallel, delayed, parallel_config
+        from joblib import parallel_config
 
-        options: dict[str, Any] = {"n_jobs": self.size[1], "return_as": "generator_unordered"}
-        if self.backend is None:
-            tasks = (delayed(play)(x, watch) for x in parts)
-            yield from Parallel(prefer="threads", **options)(tasks)
-            return
-        # Processes of this machine can see whether their parent is there.
-        work = functools.partial(play_for, os.getpid()) if self.backend == "loky" else play
-        more = () if self.backend == "loky" else (watch,)
-        with parallel_config(self.backend):
-            yield from Parallel(**options)(delayed(work)(x, *more) for x in parts)
+        jobs = self.size[1]
+        if self.backend == "ray":
+            work = functools.partial(play_as, versions(), UNWATCHED)
+            yield from ray_tasks.played(work, parts, jobs)
+        elif self.backend == "loky":
+            # Processes of this machine can see whether their parent is there.
+            with parallel_config(self.backend):
+                yield from _spread(functools.partial(play_for, os.getpid()), parts, jobs)
+        else:
+            with parallel_config(self.backend) if self.backend else nullcontext():
+                yield from _spread(functools.partial(play_as, versions(), watch), parts, jobs)
+
+
+def _spread(
+    work: Callable[[Part], tuple[Part, Runs, float]], parts: list[Part], jobs: int
+) -> Generator[tuple[Part, Runs, float]]:
+    """Do the work with joblib: on the backend that is active, or on threads.
+
+    A backend without a generator gives lists only: it gets a part for each worker at a time, so
+    that they can be kept.
+    """
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    active, _ = get_active_backend(prefer="threads")
+    if getattr(active, "supports_return_generator", False):
+        parallel = Parallel(jobs, prefer="threads", return_as="generator_unordered")
+        yield from parallel(delayed(work)(x) for x in parts)
+        return
+    with Parallel(jobs, prefer="threads") as parallel:
+        for at in range(0, len(parts), jobs):
+            yield from parallel(delayed(work)(x) for x in parts[at : at + jobs])
 
 
 def counted(n: int, what: str) -> str:

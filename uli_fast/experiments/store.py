@@ -40,6 +40,13 @@ class Store:
         store._open({"identity": dict(identity), "versions": versions()})
         return store
 
+    @classmethod
+    def reading(cls, folder: Path, identity: Mapping[str, Any]) -> Store:
+        """Check that a folder holds parts of this, of the versions that run now."""
+        store = cls(folder)
+        store._agrees({"identity": dict(identity), "versions": versions()})
+        return store
+
     def _open(self, about_now: dict[str, Any]) -> None:
         with refused(self.folder):
             make_folder(self.folder)
@@ -51,7 +58,10 @@ class Store:
             if not about.exists():
                 write_text(about, json.dumps(about_now, indent=1, sort_keys=True))
                 return
-            there = read_json(about)
+        self._agrees(about_now)
+
+    def _agrees(self, about_now: dict[str, Any]) -> None:
+        there = read_json(self.folder / "about.json")
         here = json.loads(json.dumps(about_now))
         if there != here:
             difference = " and ".join(_differences(there, here))
@@ -74,15 +84,15 @@ class Store:
                 raise ResultsError(f"{path} overlaps the next part; remove one of them")
         return found
 
-    def missing(self, replications: int) -> list[tuple[int, int]]:
-        """Return first replication and number of what is still to be run."""
-        gaps, at = [], 0
+    def missing(self, end: int, begin: int = 0) -> list[tuple[int, int]]:
+        """Return first replication and number of what is still to be run before the end."""
+        gaps, at = [], begin
         for first, count, _ in self.parts():
             if first > at:
-                gaps.append((at, min(first, replications) - at))
-            at = first + count
-        if at < replications:
-            gaps.append((at, replications - at))
+                gaps.append((at, min(first, end) - at))
+            at = max(at, first + count)
+        if at < end:
+            gaps.append((at, end - at))
         return [(first, count) for first, count in gaps if count > 0]
 
     def add(self, first: int, runs: Runs) -> None:
@@ -129,6 +139,10 @@ class Store:
             raise RunsFileError(f"{self.folder} holds parts of different shapes") from None
         except MemoryError:
             raise RunsFileError(f"{self.folder} needs more memory than there is") from None
+
+    def each(self) -> list[Runs]:
+        """Return all parts, in order."""
+        return [self._part(*part) for part in self.parts()]
 
     def _part(self, first: int, count: int, path: Path) -> Runs:
         expected = self._part_of(first)
