@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -100,12 +101,26 @@ def test_experiment_files_need_r_without_a_range(tmp_path):
 
 
 def test_planning_needs_r_without_a_range():
-    run = CliRunner().invoke(main, ["plan", "--arms", "3", "--low", "-inf", "--high", "inf"])
-    assert run.exit_code != 0 and "R" in run.output
-    given = ["plan", "--arms", "3", "--low", "-inf", "--high", "inf", "--noise", "2"]
-    run = CliRunner().invoke(main, given)
+    free = ["plan", "--gaps", "0.5,1", "--low", "-inf", "--high", "inf"]
+    run = CliRunner().invoke(main, free)
+    assert run.exit_code == 1 and "R: must be given" in run.output
+    run = CliRunner().invoke(main, [*free, "--R", "2"])
     assert run.exit_code == 0, run.output
-    assert "SuccessiveElimination" in run.output
+    problem = uli.GaussianBandit([0.0, -0.5, -1.0], sigma=2.0)
+    bound = uli.SuccessiveElimination(0.05, R=2.0).guarantee(problem)
+    assert f"{bound.rounds_until(0.1, [0.5, 1.0]):.2e}" in run.output
+    assert "Meta, Exp3.P has no guarantee" in run.output
+    run = CliRunner().invoke(main, ["plan", "--arms", "3", "--low", "-inf", "--high", "inf"])
+    assert run.exit_code != 0
+
+
+def test_planning_for_a_wider_range_is_in_its_units():
+    one = CliRunner().invoke(main, ["plan", "--arms", "3", "--eps", "0.1"]).output
+    ten = ["plan", "--arms", "3", "--high", "10", "--eps", "1"]
+    for more in ([], ["--R", "5"]):
+        wide = CliRunner().invoke(main, [*ten, *more]).output
+        rows = [re.findall(r"Elimination +(\S+)", text) for text in (one, wide)]
+        assert len(rows[0]) == 2 and rows[0] == rows[1]
 
 
 def test_r_is_in_reward_units_on_arms():

@@ -92,7 +92,7 @@ def test_results_are_those_of_simulate(whole):
     assert whole.complete and set(whole.comparisons) == {"two", "noisy"}
     runs = whole.comparisons["two"]["SE (delta=0.05)"]
     alone = uli.simulate(
-        uli.SuccessiveElimination(0.05), uli.BernoulliBandit([0.5, 0.4]), 20_000, 12, seed=5
+        uli.SuccessiveElimination(0.05, R=0.5), uli.BernoulliBandit([0.5, 0.4]), 20_000, 12, seed=5
     )
     assert runs.digest() == alone.digest()
     noisy = whole.comparisons["noisy"]["UCB"]

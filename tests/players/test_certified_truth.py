@@ -56,7 +56,7 @@ def test_phase_means_on_the_edge(low, high, missing):
         rng = np.random.default_rng(seed)
         means = rng.uniform(0.3, 0.3 + rng.choice([0.4, 0.1, 0.02]), 3)
         hidden = (means > means.min()).astype(float)
-        player = PE(0.5).start(3, low=low, high=high)
+        player = PE(0.5, R=0.5 * scale).start(3, low=low, high=high)
         for phase in range(1, 4):
             tight.append(tightness(player, scale * (means.max() - means)))
             m = player.quota

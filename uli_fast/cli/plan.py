@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from uli_fast._typing import F64
+    from uli_fast.cli._plan_subjects import Subject
     from uli_fast.guarantees import Guarantee
-    from uli_fast.problems.arms import ArmBandit
     from uli_fast.turning_point import TurningPoint
 
 # Rounds for the regret bound, and the most that a turning point is looked for.
@@ -33,22 +32,15 @@ def _numbers(ctx: click.Context, option: click.Parameter, text: str | None) -> A
         raise click.BadParameter(f"{text!r} is not a list of numbers", ctx, option) from None
 
 
-class _Subject(NamedTuple):
-    """What is planned for."""
-
-    title: str
-    bounds: dict[str, Guarantee]
-    problem: ArmBandit | None = None  # where the gaps are known
-    gaps: F64 | None = None
-    notes: tuple[str, ...] = ()
-
-
 @click.command()
 @click.option("--arms", type=int, help="Number of arms.")
 @click.option("--dimension", type=int, help="With --arms: they are vectors of this dimension.")
 @click.option("--dataset", help="A real instance (`uli datasets`).")
 @click.option("--gaps", callback=_numbers, help="Gaps of the worse arms, such as 0.1,0.2.")
 @click.option("--mdp", type=(int, int, int), metavar="S A H", help="States, actions, stages.")
+@click.option("--low", type=float, help="Rewards are in [low, high]; -inf and inf: unbounded.")
+@click.option("--high", type=float, help="[default: 0 and 1; with --dimension -1 and 1]")
+@click.option("--R", "noise", type=float, help="R of the rewards.  [default: half the range]")
 @click.option("--delta", default=0.05, show_default=True, help="Probability of failure allowed.")
 @click.option("--eps", callback=_numbers, default="0.1,0.01", show_default=True, help="Precisions.")
 @click.option("--horizon", type=float, help="Rounds.  [default: 1e6; 1e12 for the turning point]")
@@ -62,6 +54,9 @@ def plan(
     dataset: str | None,
     gaps: tuple[float, ...] | None,
     mdp: tuple[int, int, int] | None,
+    low: float | None,
+    high: float | None,
+    noise: float | None,
     delta: float,
     eps: tuple[float, ...],
     horizon: float | None,
@@ -77,6 +72,7 @@ def plan(
     from rich.console import Console
 
     from uli_fast import _check
+    from uli_fast.cli import _plan_subjects as subjects
 
     if sum(x is not None for x in (arms, dataset, gaps, mdp)) != 1:
         raise click.UsageError("give one of --arms, --dataset, --gaps and --mdp")
@@ -84,12 +80,19 @@ def plan(
         raise click.UsageError("--dimension goes with --arms")
     if turning_point and dataset is None and gaps is None:
         raise click.UsageError("--turning-point needs the means: give --dataset or --gaps")
+    if arms is None and gaps is None and (low, high, noise) != (None, None, None):
+        raise click.UsageError("--low, --high and --R go with --arms or --gaps")
+    rewards = subjects.rewards(low, high, noise, 0.0 if dimension is None else -1.0)
     if mdp is not None:
-        subject = _decision_process(mdp, delta)
-    elif arms is not None:
-        subject = _arms(arms, delta) if dimension is None else _vectors(arms, dimension, delta)
+        subject = subjects.decision_process(mdp, delta)
+    elif dataset is not None:
+        subject = subjects.trial(dataset, delta)
+    elif gaps is not None:
+        subject = subjects.gaps(gaps, rewards, delta)
+    elif dimension is not None:
+        subject = subjects.vectors(arms, dimension, rewards, delta)
     else:
-        subject = _known(dataset, gaps, delta)
+        subject = subjects.arms(arms, rewards, delta)
     T = _check.horizon("horizon", HORIZON if horizon is None else horizon)
     precisions = [_check.positive("eps", x) for x in _check.vector("eps", eps).tolist()]
     console = Console()
@@ -98,84 +101,12 @@ def plan(
     if constants:
         console.print(_constants(subject.bounds))
     if turning_point:
-        assert subject.problem is not None
         T = TURNING_HORIZON if horizon is None else T
-        for found in _turning_points(subject.problem, delta, T, replications, seed):
+        for found in _turning_points(subject, delta, T, replications, seed):
             console.print(found.table())
 
 
-def _finite(about: Any, delta: float) -> dict[str, Guarantee]:
-    import uli_fast as uli
-
-    learners = {
-        "SuccessiveElimination": uli.SuccessiveElimination(delta),
-        "PhasedElimination": uli.PhasedElimination(delta),
-        "Meta, Exp3.P": uli.MetaElimination(uli.Exp3P(), delta),
-        "Meta, Exp3.P, sharp": uli.MetaElimination(uli.Exp3P(constant=176.0), delta, mode="sharp"),
-    }
-    return {name: learner.guarantee(about) for name, learner in learners.items()}
-
-
-def _arms(K: int, delta: float) -> _Subject:
-    from uli_fast import _check
-
-    return _Subject(f"{K} arms, rewards in [0, 1]", _finite(_check.whole("arms", K), delta))
-
-
-def _vectors(K: int, d: int, delta: float) -> _Subject:
-    import uli_fast as uli
-    from uli_fast import _check
-    from uli_fast.guarantees import ArmsInfo
-
-    size = _check.whole("arms", K), _check.whole("dimension", d)
-    # Means may lie anywhere in [-1, 1]: all rows are about rewards that do, in their units.
-    # The noise of such rewards is 1-subgaussian, as the first two assume.
-    rewards = ArmsInfo(K, d=d, low=-1.0, high=1.0)
-    hedge = uli.GeometricHedge()
-    sharp = uli.MetaElimination(hedge, delta, mode="sharp")
-    bounds = {
-        "LinearElimination": uli.LinearElimination(delta, R=1.0).guarantee(size),
-        "SpannerElimination": uli.SpannerElimination(delta, C=1.2, R=1.0).guarantee(size),
-        "Meta, GeometricHedge": uli.MetaElimination(hedge, delta).guarantee(rewards),
-        "Meta, GeometricHedge, sharp": sharp.guarantee(rewards),
-    }
-    title = f"{K} arms in {d} dimensions, rewards in [-1, 1]\narms and theta of norm at most 1"
-    note = "LinearElimination, SpannerElimination: the same for any 1-subgaussian noise"
-    return _Subject(title, bounds, notes=(note,))
-
-
-def _decision_process(size: tuple[int, int, int], delta: float) -> _Subject:
-    import uli_fast as uli
-    from uli_fast import _check
-
-    for number in size:
-        _check.whole("mdp", number)
-    bounds = {
-        f"PolicyElimination, {name}": uli.PolicyElimination(delta, schedule=name).guarantee(size)
-        for name in ("proved", "sharp")
-    }
-    title = "{} states, {} actions, {} stages; a round is an episode".format(*size)
-    return _Subject(title, bounds)
-
-
-def _known(dataset: str | None, gaps: tuple[float, ...] | None, delta: float) -> _Subject:
-    import uli_fast as uli
-    from uli_fast import _check
-
-    if dataset is not None:
-        _check.one_of("dataset", dataset, uli.datasets.names())
-        problem = uli.datasets.load(dataset)
-        title = uli.datasets.info(dataset)["title"]
-        return _Subject(title, _finite(problem, delta), problem, problem.gaps)
-    sizes = _check.vector("gaps", gaps)
-    _check.within("gaps", sizes, 0.0, 1.0)
-    best = (1.0 + sizes.max()) / 2.0
-    problem = uli.BernoulliBandit([best, *(best - sizes)])
-    title = f"{problem.n_arms} arms, rewards 0 or 1"
-    return _Subject(title, _finite(problem, delta), problem, sizes)  # as given, not as rounded
-
-
-def _tables(subject: _Subject, eps: list[float], T: int, delta: float) -> Iterator[Table | Text]:
+def _tables(subject: Subject, eps: list[float], T: int, delta: float) -> Iterator[Table | Text]:
     """Yield the numbers, in tables that fit into 80 columns, and what they mean."""
     from rich.text import Text
 
@@ -230,10 +161,13 @@ def _constants(bounds: dict[str, Guarantee]) -> Table:
 
 
 def _turning_points(
-    problem: ArmBandit, delta: float, horizon: int, replications: int, seed: int
+    subject: Subject, delta: float, horizon: int, replications: int, seed: int
 ) -> Iterator[TurningPoint]:
     import uli_fast as uli
 
-    se, pe = uli.SuccessiveElimination(delta), uli.PhasedElimination(delta)
-    for learner, rival in ((se, uli.UCB(delta)), (pe, uli.UCB(delta)), (se, uli.LilUCB(delta))):
-        yield uli.turning_point(learner, rival, problem, horizon, replications, seed, n_jobs=-1)
+    assert subject.problem is not None
+    about = (subject.problem, horizon, replications, seed)
+    se, pe = (kind(delta, subject.R) for kind in (uli.SuccessiveElimination, uli.PhasedElimination))
+    ucb, lil = uli.UCB(delta, subject.R), uli.LilUCB(delta, subject.R)
+    for learner, rival in ((se, ucb), (pe, ucb), (se, lil)):
+        yield uli.turning_point(learner, rival, *about, n_jobs=-1)

@@ -1,0 +1,158 @@
+"""What ``uli plan`` plans for: arms, vectors, a trial, gaps, or an MDP, and their bounds."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from uli_fast._typing import F64
+    from uli_fast.guarantees import Guarantee
+    from uli_fast.problems.arms import ArmBandit
+
+
+class Rewards(NamedTuple):
+    """Their range, infinite if unbounded, and R in their units; None is half the range."""
+
+    low: float
+    high: float
+    R: float | None
+
+    def __str__(self) -> str:
+        """Say what they are."""
+        known = f"rewards in [{self.low:g}, {self.high:g}]"
+        noise = "" if self.R is None else f", R = {self.R:g}"
+        return (known if self.bounded else "unbounded rewards") + noise
+
+    @property
+    def bounded(self) -> bool:
+        """Whether they have a range."""
+        return math.isfinite(self.low)
+
+
+class Subject(NamedTuple):
+    """What is planned for."""
+
+    title: str
+    bounds: dict[str, Guarantee]
+    notes: tuple[str, ...] = ()
+    problem: ArmBandit | None = None  # where the gaps are known
+    gaps: F64 | None = None
+    R: float | None = None
+
+
+def rewards(low: float | None, high: float | None, R: float | None, lowest: float) -> Rewards:
+    """Read the range, [lowest, 1] by default; without one R must be given."""
+    from uli_fast import _check
+
+    bounds = _check.reward_range(lowest if low is None else low, 1.0 if high is None else high)
+    given = _check.optional_noise("R", R)
+    _check.noise(given, bounds)
+    return Rewards(*bounds, given)
+
+
+def _finite(about: Any, delta: float, R: float | None = None) -> tuple[Any, tuple[str, ...]]:
+    """Return the bounds of learners on K arms, and why others have none."""
+    import uli_fast as uli
+
+    learners: dict[str, Any] = {
+        "SuccessiveElimination": uli.SuccessiveElimination(delta, R),
+        "PhasedElimination": uli.PhasedElimination(delta, R),
+        "Meta, Exp3.P": uli.MetaElimination(uli.Exp3P(), delta),
+        "Meta, Exp3.P, sharp": uli.MetaElimination(uli.Exp3P(constant=176.0), delta, mode="sharp"),
+    }
+    bounds, notes = dict[str, Any](), list[str]()
+    for name, learner in learners.items():
+        try:
+            bounds[name] = learner.guarantee(about)
+        except uli.errors.NoGuaranteeError as reason:
+            notes.append(f"{name} has no guarantee: {reason}")
+    return bounds, tuple(notes)
+
+
+def arms(K: Any, about: Rewards, delta: float) -> Subject:
+    """Plan for a number of arms of which nothing is known but the range."""
+    from uli_fast import _check
+    from uli_fast.guarantees import ArmsInfo
+
+    if not about.bounded:
+        raise click.UsageError("without a range a gap may have any size: give --gaps for --arms")
+    scale = about.high - about.low
+    # Numbers say nothing of the rewards: an R that is given is taken at its word.
+    info = ArmsInfo(_check.whole("arms", K), 1.0, scale, low=about.low, high=about.high)
+    return Subject(f"{K} arms, {about}", *_finite(info, delta, about.R))
+
+
+def vectors(K: Any, d: int, about: Rewards, delta: float) -> Subject:
+    """Plan for arms that are vectors; all rows are about rewards in one range."""
+    import uli_fast as uli
+    from uli_fast import _check
+    from uli_fast.guarantees import ArmsInfo
+
+    size = _check.whole("arms", K), _check.whole("dimension", d)
+    R = _check.noise(about.R, (about.low, about.high))
+    hedge = uli.GeometricHedge()
+    bounds = {
+        "LinearElimination": uli.LinearElimination(delta, R=R).guarantee(size),
+        "SpannerElimination": uli.SpannerElimination(delta, C=1.2, R=R).guarantee(size),
+    }
+    notes = [f"LinearElimination, SpannerElimination: the same for any {R:g}-subgaussian noise"]
+    if about.bounded:
+        info = ArmsInfo(K, d=d, low=about.low, high=about.high)
+        meta, sharp = (uli.MetaElimination(hedge, delta, mode=m) for m in ("paper", "sharp"))
+        bounds["Meta, GeometricHedge"] = meta.guarantee(info)
+        bounds["Meta, GeometricHedge, sharp"] = sharp.guarantee(info)
+    else:
+        notes.append("GeometricHedge: for rewards in a range, or with sigma= in Python")
+    title = f"{K} arms in {d} dimensions, {about}\narms and theta of norm at most 1"
+    return Subject(title, bounds, tuple(notes))
+
+
+def decision_process(size: tuple[int, int, int], delta: float) -> Subject:
+    """Plan for a tabular MDP."""
+    import uli_fast as uli
+    from uli_fast import _check
+
+    for number in size:
+        _check.whole("mdp", number)
+    bounds = {
+        f"PolicyElimination, {name}": uli.PolicyElimination(delta, schedule=name).guarantee(size)
+        for name in ("proved", "sharp")
+    }
+    title = "{} states, {} actions, {} stages; a round is an episode".format(*size)
+    return Subject(title, bounds)
+
+
+def trial(dataset: str, delta: float) -> Subject:
+    """Plan for a real instance."""
+    import uli_fast as uli
+    from uli_fast import _check
+
+    _check.one_of("dataset", dataset, uli.datasets.names())
+    problem = uli.datasets.load(dataset)
+    title = uli.datasets.info(dataset)["title"]
+    return Subject(title, *_finite(problem, delta), problem, problem.gaps)
+
+
+def gaps(given: Any, about: Rewards, delta: float) -> Subject:
+    """Plan for known gaps: rewards low or high, or Gaussian where there is no range."""
+    import uli_fast as uli
+    from uli_fast import _check
+
+    sizes = _check.vector("gaps", given)
+    if about.bounded:
+        width = about.high - about.low
+        _check.within("gaps", sizes, 0.0, width)
+        best = about.low + (width + sizes.max()) / 2.0
+        means = [best, *(best - sizes)]
+        problem: Any = uli.BernoulliBandit(means, about.low, about.high)
+        what = f"rewards {about.low:g} or {about.high:g}"
+    else:
+        assert about.R is not None
+        _check.within("gaps", sizes, 0.0, math.inf)
+        problem, what = uli.GaussianBandit([0.0, *-sizes], sigma=about.R), str(about)
+    title = f"{problem.n_arms} arms, {what}"
+    # The gaps as given, not as rounded.
+    return Subject(title, *_finite(problem, delta, about.R), problem, sizes, about.R)
