@@ -44,6 +44,8 @@ REMAINS = "uli_fast/_remains.py"
 WAL = "uli_fast/_wal.py"
 LINES = "uli_fast/kernels/_lines.py"
 TOUCH = "tests/kernels/test_lines.py"
+SHARDS = "tests/experiments/test_shards.py"
+MERGING = "uli_fast/experiments/merging.py"
 ROW = "tests/verify/test_verify.py::test_a_row_holds"
 
 # How an event gets into the journal, to be done otherwise.
@@ -1116,6 +1118,53 @@ SABOTAGES = (
         "return not player._overlapped and not own",
         "return False",
         f"{HOSTILE}::test_a_state_that_overlapped_cannot_claim_that_it_did_not",
+        "shards: a share begins one replication late",
+        "uli_fast/experiments/shards.py",
+        "n * (self.number - 1) // self.of,",
+        "n * (self.number - 1) // self.of + (self.number > 1),",
+        f"{SHARDS}::test_shares_are_even_and_cover_every_replication_once",
+    ),
+    Sabotage(
+        "shards: a shard forgets where its replications begin",
+        "uli_fast/experiments/running.py",
+        ".missing(end, first)",
+        ".missing(end)",
+        f"{SHARDS}::test_a_shard_holds_the_replications_of_its_share_alone",
+    ),
+    Sabotage(
+        "merge: shards are joined in the order given",
+        MERGING,
+        "return [found[i] for i in range(1, n + 1)]",
+        "return list(sources)",
+        f"{SHARDS}::test_shards_run_in_different_ways_merge_to_the_same",
+    ),
+    Sabotage(
+        "merge: a shard that is not finished is taken",
+        MERGING,
+        "        if left:\n",
+        "        if left > 10**9:\n",
+        f"{SHARDS}::test_what_is_not_a_whole_study_is_not_merged",
+    ),
+    Sabotage(
+        "merge: replications of another shard are taken",
+        MERGING,
+        "if first < begin or first + count > end:",
+        "if first + count > 10**9:",
+        f"{SHARDS}::test_what_is_not_a_whole_study_is_not_merged",
+    ),
+    Sabotage(
+        "merge: shards of other studies are taken",
+        MERGING,
+        'for key in ("replications", "versions", "study", "title", "cells"):',
+        'for key in ("replications", "versions", "title"):',
+        f"{SHARDS}::test_what_is_not_a_whole_study_is_not_merged",
+    ),
+    Sabotage(
+        "spread: workers of other versions are taken",
+        "uli_fast/experiments/running.py",
+        "    if here != expected:\n",
+        "    if not here:\n",
+        f"{SHARDS}::test_a_worker_of_other_versions_is_refused",
     ),
 )
 

@@ -108,7 +108,7 @@ def test_planning_needs_r_without_a_range():
     assert run.exit_code == 0, run.output
     problem = uli.GaussianBandit([0.0, -0.5, -1.0], sigma=2.0)
     bound = uli.SuccessiveElimination(0.05, R=2.0).guarantee(problem)
-    assert f"{bound.rounds_until(0.1, [0.5, 1.0]):.2e}" in run.output
+    assert str(bound.rounds_until(0.1, [0.5, 1.0])) in run.output
     assert "Meta, Exp3.P has no guarantee" in run.output
     run = CliRunner().invoke(main, ["plan", "--arms", "3", "--low", "-inf", "--high", "inf"])
     assert run.exit_code != 0

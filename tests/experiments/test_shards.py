@@ -1,6 +1,7 @@
 """Shards of a study: run apart in any way and merged, they are the files of one run."""
 
 import json
+import pickle
 import shutil
 import sys
 import time
@@ -14,6 +15,7 @@ from uli_fast import experiments
 from uli_fast.cli import main
 from uli_fast.errors import (
     ArgumentError,
+    ConfigError,
     MissingExtraError,
     ResultsError,
     RunsFileError,
@@ -377,6 +379,13 @@ def test_a_backend_without_a_generator_gives_the_same_bytes(made, tmp_path):
         found = experiments.run(study(), tmp_path / "r", jobs=2, progress=seen.append)
     assert found.digest() == experiments.Results.load(made / "whole").digest()
     assert seen == sorted(seen) and len(seen) > 6  # kept as they come, not all at the end
+
+
+def test_errors_about_arguments_come_back_from_other_processes():
+    for kind in (ArgumentError, ConfigError):
+        there = pickle.loads(pickle.dumps(kind("shard", "must be like 2/8")))
+        assert type(there) is kind and there.argument == "shard"
+        assert str(there) == "shard: must be like 2/8"
 
 
 def test_a_worker_of_other_versions_is_refused(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from uli_fast.errors import ResultsError, UnsupportedError
@@ -110,7 +110,7 @@ def played(work: Callable[[T], R], parts: Sequence[T], jobs: int) -> Generator[R
     had in hand is done again elsewhere, as often as Ray does that.
     """
     import ray
-    from ray.exceptions import RayError, RayTaskError
+    from ray.exceptions import RayError
 
     task = ray.remote(num_cpus=1)(_done)
     waiting, running = iter(parts), list[Any]()
@@ -122,15 +122,17 @@ def played(work: Callable[[T], R], parts: Sequence[T], jobs: int) -> Generator[R
                 return
             done, running = ray.wait(running)
             yield ray.get(done[0])
-    except RayTaskError as failed:  # the error of the work itself
-        raise failed.cause from None
     except RayError as problem:
+        cause = getattr(problem, "cause", None)
+        if cause is not None and not isinstance(cause, RayError):
+            raise cause from None  # the error of the work itself
         raise ResultsError(
             f"Ray: {_line(problem)}; what is kept stays, go on with --resume (resume=True)"
         ) from problem
     finally:
         for one in running:  # after an error or Ctrl-C, nobody wants them any more
-            ray.cancel(one, force=True)
+            with suppress(RayError, RuntimeError):  # nor is it an error where Ray itself is gone
+                ray.cancel(one, force=True)
 
 
 def _done(work: Callable[[T], R], part: T) -> R:
