@@ -154,6 +154,53 @@ def test_f_of_before_the_first_missing_outcome_stays():
     assert c.envelope == math.inf and c.bound == F
 
 
+def test_estimated_losses_tighten_the_bound_of_a_phase():
+    """A phase cut short; its threshold and length are such that estimates say more than G."""
+    learner = uli.MetaElimination(uli.Exp3P(), 0.1)
+    player = learner.start(2, seed=1, low=0.0, high=4.0)
+    player._plan = player._plan._replace(rounds=400, threshold=70.0)  # sqrt(g T) = 10
+    for i in range(400):
+        assert player.phase == 1
+        tell(player, lambda a, i=i: float(i % 5))
+    assert player.phase == 2 and len(player.active) == 2
+    general = 4.0 * 2.0**-0.5
+    bound = player.certificate().bound
+    assert 4.0 * 2.0 * 3.83 * 10.0 / 400 <= bound < general
+    again = through_json(player)
+    assert again.certificate() == player.certificate() and again.state() == player.state()
+    older = player.state()
+    older = {**older, "schema": 2, "extra": {**older["extra"]}}
+    del older["extra"]["least"]
+    assert uli.restore(older).certificate().bound == pytest.approx(general)
+    for wrong in (-1.0, math.nan, "x"):
+        state = {**player.state(), "extra": {**player.state()["extra"], "least": wrong}}
+        with pytest.raises(StateError):
+            uli.restore(state)
+
+
+def test_a_single_arm_of_a_set_is_the_best(monkeypatch):
+    """Two arms far apart: from phase 3 on one is active, though the sets need not be nested."""
+    size = lambda self, m, d, scale: 20.0 * 4.0**m  # noqa: E731
+    monkeypatch.setattr(uli.SpannerElimination, "phase_size", size)
+    arms, theta = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.9, -0.3])
+    player, seen = uli.SpannerElimination(0.1).start(arms), {}
+    while player.phase < 5:
+        c = player.certificate()
+        assert c.bound <= 4.0 * 2.0**-player.phase and c.bound <= c.envelope
+        assert max(0.9 - np.array(arm) @ theta for arm in player.arms) <= c.bound
+        seen[player.phase] = c.bound
+        again = through_json(player, arms=arms)
+        assert again.certificate() == c and again.state() == player.state()
+        older = {k: v for k, v in player.state().items() if k != "gap"} | {"schema": 2}
+        assert uli.restore(older, arms=arms).certificate().bound == 4.0 * 2.0**-player.phase
+        for _ in range(player.quota * len(player.arms)):
+            tell(player, lambda arm: float(np.array(arm) @ theta))
+    assert seen[1] == 2.0 and seen[4] == 0.0
+    for wrong in (-1.0, 1.0, math.nan, None, "x"):
+        with pytest.raises(StateError):
+            uli.restore({**player.state(), "gap": wrong}, arms=arms)
+
+
 # Contradictions.
 
 

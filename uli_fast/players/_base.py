@@ -209,9 +209,9 @@ class Player:
         """Refuse to go on where no means could have given these outcomes on the event."""
         for a in np.flatnonzero(self._known[0] > self._known[1])[:1]:
             raise NoGuaranteeError(
-                f"the outcomes of {self.labels[a]!r} contradict each other: its mean would have "
-                "to lie in two intervals that do not meet. This run is one of the few that the "
-                "probability delta allows for, or something that is assumed is wrong"
+                f"the outcomes of arm {self.labels[a]!r} contradict each other: its mean would "
+                "have to lie in two intervals that do not meet. This run is one of the few that "
+                "the probability delta allows for, or something that is assumed is wrong"
             )
 
     def _narrow(self) -> None:
