@@ -176,6 +176,14 @@ CHECKS = (
         "compared but for the seconds in it",
         ("-m", "tests.spread"),
     ),
+    Check(
+        "B23",
+        "live certificates hold where the law is as wide as they assume, and a law twice as wide "
+        "is noticed",
+        "1,000 short live runs of every learner with a certificate at delta = 1/2, each wide and "
+        "twice as wide; ranges refuse what is wider",
+        pytest("tests/players/test_wide_laws.py", slow=True),
+    ),
 )
 
 
