@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 from pathlib import Path
 
@@ -40,11 +39,22 @@ def kept(tmp_path_factory):
     return folder
 
 
+def check_intervals(now, then):
+    """0.6.0 gave the intervals of the last round; now they are those of all rounds at once."""
+    for (low, high), (lowest, highest) in zip(now, then, strict=True):
+        assert float(lowest) <= float(low) and float(high) <= float(highest)
+
+
+def check_said(now, then):
+    check_intervals(now["intervals"], then["intervals"])
+    assert (now["active"], now["next"]) == (then["active"], then["next"])
+
+
 @pytest.mark.parametrize("name", PLAYERS)
 def test_a_saved_player_says_and_does_what_it_did(kept, name):
     then = json.loads((kept / "players.json").read_text())[name]
     player = uli.restore(then["state"])
-    assert said(player) == then["said"]
+    check_said(said(player), then["said"])
     if name in R_NOW:
         assert player.learner.R == R_NOW[name]
 
@@ -53,7 +63,7 @@ def test_a_saved_player_says_and_does_what_it_did(kept, name):
 def test_saved_again_it_is_still_the_same(kept, name):
     then = json.loads((kept / "players.json").read_text())[name]
     again = json.loads(json.dumps(uli.restore(then["state"]).state()))
-    assert said(uli.restore(again)) == then["said"]
+    check_said(said(uli.restore(again)), then["said"])
 
 
 @pytest.mark.parametrize("name", ["se_wide", "se_wide_r", "se_free", "linear_free"])
@@ -63,10 +73,7 @@ def test_a_study_goes_on_as_it_would_have(kept, tmp_path, name):
     then = json.loads((kept / "players.json").read_text())[name]["said"]
     with uli.Study.open(path) as study:
         assert list(study.active) == then["active"]
-        found = [
-            [x if math.isfinite(x) else repr(x) for x in y] for y in study.intervals().values()
-        ]
-        assert found == then["intervals"]
+        check_intervals(study.intervals().values(), then["intervals"])
         assert study.learner.R == R_NOW[name]
         assert study.ask().arm == then["next"][0]
     assert len(uli.Study.audit(path).history) == 61
