@@ -85,7 +85,7 @@ class Journal:
         self.path = named or path  # in errors
         self._connection: sqlite3.Connection | None = None
         self._lock: LockFile | None = None
-        self._closing = False
+        self.closing = False  # let go of, or interrupted while it was
         self._mine = False  # whether the file is this study's to take away: locked, and was empty
         self._at = os.path.abspath(path)  # the working folder may change
         self._log = log_of(path)
@@ -279,10 +279,10 @@ class Journal:
     def close(self) -> None:
         """Let go of the file; an error if its name does not lead to it any more."""
         try:
-            if not self._closing:
+            if not self.closing:
                 self._check_place()
         finally:
-            self._closing = True  # from here on the log may be gone
+            self.closing = True  # from here on the log may be gone
             self._let_go()
 
     @property

@@ -340,7 +340,7 @@ class Study:
 
     def _get_ready(self, to_write: bool = False) -> None:
         """Have the player where the journal is."""
-        if self._writable and self._journal is None:
+        if self._writable and (self._journal is None or self._journal.closing):
             raise StudyError(f"{self.path}: this study is closed")
         if to_write and self._journal is None:
             raise StudyWriteError(f"{self.path} was opened for reading")

@@ -197,19 +197,28 @@ def test_an_old_beginning_that_was_killed_can_be_made_again(path):
 
 
 def test_what_failed_writes_leave_in_the_log_is_no_damage(folder, path):
-    """A long event is refused half-way, shorter ones are written over what is left of it."""
-    copy = folder / "copy.db"
+    """A long event is refused half-way; the next write begins the log anew, without its frames."""
+    copy, log = folder / "copy.db", Path(f"{path}-wal")
+
+    def check(study):
+        for suffix in SUFFIXES:
+            shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+        with uli.Study.open(copy) as killed:
+            assert killed.history() == study.history()
+
     with uli.Study.open(path, learner(), ARMS) as study:
         for i in range(12):
             study.ask(f"p{i}")
-            size = os.path.getsize(f"{path}-wal")
+            check(study)
+            study.ask(f"q{i}")
             for pages in (9, 5, 3):
-                with largest_file(size + pages * FRAME), pytest.raises(StudyWriteError):
-                    study.ask(f"long {i}", about="x" * 20 * PAGE)
-            for suffix in SUFFIXES:
-                shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
-            with uli.Study.open(copy) as killed:
-                assert killed.history() == study.history()
+                with largest_file(log.stat().st_size + pages * FRAME):
+                    with pytest.raises(StudyWriteError):
+                        study.ask(f"long {i}", about="x" * 200 * PAGE)
+                    check(study)
+            study.ask(f"r{i}")
+            assert len(transactions(log.read_bytes())) == 1
+            check(study)
 
 
 def copies(monkeypatch, spoiled):

@@ -7,6 +7,7 @@ import pytest
 import uli_fast as uli
 from tests.study import interrupts
 from tests.study.clinic import ARMS, learner
+from uli_fast.errors import StudyError
 
 
 def test_no_interrupt_leaves_a_study_stuck_or_loses_anything():
@@ -56,6 +57,8 @@ def test_a_close_that_is_interrupted_can_be_done_again(path, monkeypatch):
     monkeypatch.setattr(lock, "release", interrupted)
     with pytest.raises(KeyboardInterrupt):
         study.close()
+    with pytest.raises(StudyError, match="this study is closed"):
+        study.ask("second")
     study.close()
     with uli.Study.open(path) as study:
         assert [r.request_id for r in study.history()] == ["first"]
