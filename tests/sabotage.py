@@ -1146,6 +1146,8 @@ SABOTAGES = (
         "return not player._overlapped and not own",
         "return False",
         f"{HOSTILE}::test_a_state_that_overlapped_cannot_claim_that_it_did_not",
+    ),
+    Sabotage(
         "shards: a share begins one replication late",
         "uli_fast/experiments/shards.py",
         "n * (self.number - 1) // self.of,",
@@ -1193,6 +1195,48 @@ SABOTAGES = (
         "    if here != expected:\n",
         "    if not here:\n",
         f"{SHARDS}::test_a_worker_of_other_versions_is_refused",
+    ),
+    Sabotage(
+        "speed: compiling counts as playing",
+        "uli_fast/_clock.py",
+        "return time.perf_counter() - _compiling.seconds",
+        "return time.perf_counter()",
+        "tests/test_clock.py::test_the_clock_of_a_thread_stands_still_while_it_compiles",
+    ),
+    Sabotage(
+        "report: what the horizon cuts off counts as settled",
+        "uli_fast/report/censored.py",
+        "return np.zeros(r.replications, np.bool_)",
+        "return np.ones(r.replications, np.bool_)",
+        "tests/report/test_censored.py::test_nothing_is_known_to_settle_on_an_arm_set",
+    ),
+    Sabotage(
+        "report: an arm that was not eliminated counts as gone",
+        "uli_fast/report/censored.py",
+        "return np.asarray(r.eliminated_at > 0)",
+        "return np.asarray(r.eliminated_at >= 0)",
+        "tests/report/test_censored.py::test_what_is_cut_off_is_hollow_and_ends_in_a_triangle",
+    ),
+    Sabotage(
+        "coverage: an interval of another level",
+        "uli_fast/metrics.py",
+        "miss = holds.size, (1.0 - level) / 2.0",
+        "miss = holds.size, 1.0 - level",
+        "tests/test_coverage.py::test_the_ends_of_the_interval_miss_with_half_of_what_is_left_each",
+    ),
+    Sabotage(
+        "verify: a rival that never left has relapses",
+        "uli_fast/verify/policies.py",
+        "late > T // 100 and away > late // 2",
+        "late > T // 100",
+        "tests/verify/test_relapses.py::test_a_rival_that_never_left_bad_policies_has_no_relapses",
+    ),
+    Sabotage(
+        "progress: a slow first replication is not followed",
+        "uli_fast/experiments/running.py",
+        "tasks = (delayed(play)(x, watch) for x in parts)",
+        "tasks = (delayed(play)(x) for x in parts)",
+        "tests/experiments/test_watch.py::test_a_slow_first_replication_moves_the_bar",
     ),
 )
 

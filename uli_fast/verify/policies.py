@@ -535,7 +535,7 @@ def mdp_values(quick: bool) -> Outcome:
 )
 def ucbvi(quick: bool) -> Outcome:
     """UCB-VI (optimistic, without F): it comes back to bad policies to the end."""
-    # It plays nothing else for some 300 000 episodes: before that there is nothing to come back to.
+    # It plays nothing else in 100 000 episodes: so far there is nothing to come back to.
     return relapses(uli.UCBVI(0.1), 10**6 if quick else 10**7)
 
 
