@@ -95,14 +95,14 @@ class Sabotage(NamedTuple):
 SABOTAGES = (
     Sabotage(
         "SE width x 0.8",
-        SE,
+        "uli_fast/kernels/_intervals.py",
         "return float(R * np.sqrt(",
         "return float(0.8 * R * np.sqrt(",
         f"{EVENTS}::test_successive_elimination_fails_as_often_as_computed",
     ),
     Sabotage(
         "SE width without its log s",
-        SE,
+        "uli_fast/kernels/_intervals.py",
         "+ 2.0 * np.log(float(n))",
         "",
         f"{EVENTS}::test_successive_elimination_with_narrow_widths_fails_as_often_as_computed",
@@ -124,8 +124,8 @@ SABOTAGES = (
     Sabotage(
         "SE block does not count a pull",
         SE,
-        "n = state.n[a] + k",
-        "n = state.n[a] + k - 1",
+        "state.n[a], total = n + k, state.total[a]",
+        "state.n[a], total = n + k - 1, state.total[a]",
         f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[successive_elimination]",
     ),
     Sabotage(
@@ -621,7 +621,7 @@ SABOTAGES = (
     # The same and others, as rows of `uli verify` see them.
     Sabotage(
         "row: SE width x 0.8",
-        SE,
+        "uli_fast/kernels/_intervals.py",
         "return float(R * np.sqrt(",
         "return float(0.8 * R * np.sqrt(",
         f"{ROW}[upperbound_pull]",
@@ -1234,8 +1234,8 @@ SABOTAGES = (
     Sabotage(
         "progress: a slow first replication is not followed",
         "uli_fast/experiments/running.py",
-        "tasks = (delayed(play)(x, watch) for x in parts)",
-        "tasks = (delayed(play)(x) for x in parts)",
+        "functools.partial(play_as, versions(), watch)",
+        "functools.partial(play_as, versions(), UNWATCHED)",
         "tests/experiments/test_watch.py::test_a_slow_first_replication_moves_the_bar",
     ),
 )
