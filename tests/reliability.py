@@ -131,14 +131,6 @@ CHECKS = (
         pytest("tests/arm_sets", "tests/kernels/test_oracles.py"),
     ),
     Check(
-        "B23",
-        "live certificates fail no more often than delta where laws are as wide as what they "
-        "assume; a law four times as wide shows",
-        "1,000 runs of each learner on arms at delta .5, ranges, withheld outcomes, no range; "
-        "estimates on the edge of every learner's event",
-        pytest("tests/players/test_certified_truth.py", *("-m", "slow or not slow")),
-    ),
-    Check(
         "B18",
         "hostile files and names: nothing executed, memory capped, text escaped",
         "results, studies, states, study files, pages",
@@ -180,9 +172,13 @@ CHECKS = (
         "B23",
         "live certificates hold where the law is as wide as they assume, and a law twice as wide "
         "is noticed",
-        "1,000 short live runs of every learner with a certificate at delta = 1/2, each wide and "
-        "twice as wide; ranges refuse what is wider",
-        pytest("tests/players/test_wide_laws.py", slow=True),
+        "1,000 short live runs of every learner with a certificate at delta = 1/2, at the limit "
+        "and twice as wide; 1,000 longer ones, ranges, withheld outcomes; estimates on the edge of "
+        "every learner's event",
+        pytest(
+            *("tests/players/test_wide_laws.py", "tests/players/test_certified_truth.py"),
+            *("tests/players/test_certified_edges.py", "-m", "slow or not slow"),
+        ),
     ),
 )
 

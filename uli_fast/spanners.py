@@ -53,6 +53,7 @@ class Spanner:
     log_det: float  # log |det columns|
     oracle_calls: int
     swaps: int
+    reach: F64  # (d,) no point of the set has a larger coefficient, by the oracle's bounds
 
     @property
     def arms(self) -> F64:
@@ -187,6 +188,7 @@ class _Search:
             length * np.eye(d), np.eye(d) / length, log_det, np.zeros(d)
         )
         self.real = np.zeros(d, np.bool_)
+        self.reach = np.zeros(d)
         self.calls = self.swaps = 0
         self.updates = 0  # of the inverse since it was computed anew
         # Every exchange beyond the first of a column multiplies |det| by C at least.
@@ -196,7 +198,7 @@ class _Search:
         """Search the largest coefficient on column i; exchange if it is too large."""
         u = self.columns.inverse[i].copy()
         length = math.sqrt(float(u @ u))
-        point, coefficient = self._furthest(u, length)
+        point, coefficient, self.reach[i] = self._furthest(u, length)
         if not self._exchanges(i, coefficient, coefficient / length, first):
             return False
         pivot = self.exchange(*self.columns, i, point)
@@ -209,19 +211,24 @@ class _Search:
             self._refresh()
         return True
 
-    def _furthest(self, u: F64, length: float) -> tuple[F64, float]:
-        """Return the point with the largest |<u, a>| (LI-Argmax) and that value."""
+    def _furthest(self, u: F64, length: float) -> tuple[F64, float, float]:
+        """Return the point with the largest |<u, a>| (LI-Argmax), that value, and its bound.
+
+        A point may fall short of what its oracle cannot exclude: no point exceeds the bound.
+        """
         scan = getattr(self.oracle, "furthest", None)
         if scan is not None:
             self.calls += 2
             found: tuple[F64, float] = scan(u)
-            return found
+            return *found, found[1]
         unit = u / length
-        one, other = (self.oracle.maximize(way)[0] for way in (unit, -unit))
+        (one, most), (other, least) = (self.oracle.maximize(way) for way in (unit, -unit))
         self.calls += 2
         value, opposite = abs(float(u.dot(one))), abs(float(u.dot(other)))
         point = one if value >= opposite else other
-        return np.ascontiguousarray(point, np.float64), max(value, opposite)
+        largest = max(value, opposite)
+        reach = max(largest, length * float(most), length * float(least))
+        return np.ascontiguousarray(point, np.float64), largest, reach
 
     def _exchanges(self, i: int, coefficient: float, distance: float, first: bool) -> bool:
         if self.mode == "soft":
@@ -241,5 +248,11 @@ class _Search:
         self._refresh()
         c = self.columns
         return Spanner(
-            c.A.copy(), self.real, c.inverse.copy(), float(c.log_det[0]), self.calls, self.swaps
+            c.A.copy(),
+            self.real,
+            c.inverse.copy(),
+            float(c.log_det[0]),
+            self.calls,
+            self.swaps,
+            self.reach,
         )

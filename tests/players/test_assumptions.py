@@ -11,14 +11,18 @@ import pytest
 import uli_fast as uli
 from uli_fast.errors import ArgumentError, NoGuaranteeError, UnsupportedError
 
-MEANS = "whatever came before, an outcome of an arm has that arm's mean, which never changes"
+GIVEN = "given all earlier decisions and their outcomes, told or not,"
+MEANS = f"{GIVEN} an outcome of an arm has that arm's mean, which never changes"
 UNIT = "outcomes lie in [0, 1]"
 MISSING = "a missing outcome would have been one like the others, whatever made it missing"
 RULE = (
     "the rule keeps a best arm and, before every round t, no arm with a gap above "
     "beta f(delta, t): a claim that is not checked"
 )
-BASE = "the base keeps the Condition with its g: a claim that is not checked"
+BASE = (
+    "the base keeps the Condition with its g, which is never larger for fewer arms: "
+    "a claim that is not checked"
+)
 ORACLE = "the oracle of the arm set returns no bound below the value of an arm"
 LARGEST = "no arm of the set is longer than its largest_norm() says"
 FIRST = "whatever came before, the first state of an episode follows one law"
@@ -34,7 +38,7 @@ META, HEDGE, SPANNER = uli.MetaElimination, uli.GeometricHedge(), uli.SpannerEli
 
 
 def wide(R):
-    return f"whatever came before, an outcome is R-subgaussian around its mean with R = {R}"
+    return f"{GIVEN} an outcome is R-subgaussian around its mean with R = {R}"
 
 
 def slope(norm, at=""):
@@ -132,7 +136,7 @@ LIST = {
         lambda: META(HEDGE, sigma=0.3).start(ARMS, seed=1, **INF),
         (
             MEANS,
-            "whatever came before, an outcome is symmetric around its mean and "
+            f"{GIVEN} an outcome is symmetric around its mean and "
             "sigma-subgaussian with sigma = 0.3",
             "the mean of an arm a is <a, theta>, with |<a, theta>| at most 1",
         ),
@@ -141,8 +145,7 @@ LIST = {
         lambda: META(HEDGE, sigma=2.0).start(ARMS, seed=1, intercept=4.0, **INF),
         (
             MEANS,
-            "whatever came before, an outcome is symmetric around its mean and "
-            "sigma-subgaussian with sigma = 2",
+            f"{GIVEN} an outcome is symmetric around its mean and sigma-subgaussian with sigma = 2",
             "the mean of an arm a is 4 + <a, theta>, with |<a, theta>| at most 1",
         ),
     ),

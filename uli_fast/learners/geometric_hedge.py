@@ -14,9 +14,12 @@ import numpy as np
 
 from uli_fast import _check, designs
 from uli_fast._typing import F64
+from uli_fast.errors import NoGuaranteeError
 from uli_fast.learners._adversarial import CompiledPhase, log_term
 from uli_fast.learners._phases import TunedLearner
 
+# Nothing is proved for arms that are thinner than this part of their size in some direction.
+THINNEST = 1e-6
 # Stop the design at leverages within this factor of the rank; the proof allows 2.
 RHO = 1.01
 
@@ -89,6 +92,21 @@ class GeometricHedge(TunedLearner):
         """Return 9 rho^2 d log(10 K / delta), where gamma would be 1/2."""
         K = len(features)
         return 9.0 * RHO**2 * _rank(features) * log_term(K, self.delta) if K > 1 else 0.0
+
+
+def refuse_nearly_flat(arms: F64) -> None:
+    """Refuse arms that are thin in some direction, but not flat.
+
+    Directions below RANK_TOLERANCE of the largest count as none, of the active arms too. Rewards
+    are bounded, theta is not: along such a direction it may be long enough to carry a gap.
+    """
+    sizes = np.linalg.svd(arms, compute_uv=False)
+    flat = 1e-14 * max(arms.shape) * sizes[0]
+    if ((sizes > flat) & (sizes < THINNEST * sizes[0])).any():
+        raise NoGuaranteeError(
+            f"the arms are thinner than {THINNEST:g} of their size in some direction: "
+            "what differs along it could not be told apart; rescale the features"
+        )
 
 
 def whitened(arms: F64, weights: F64) -> F64:

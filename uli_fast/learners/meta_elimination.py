@@ -26,7 +26,7 @@ from uli_fast.learners._adversarial import (
 )
 from uli_fast.learners._phases import AdversarialLearner, Phase
 from uli_fast.learners.exp3p import Exp3P
-from uli_fast.learners.geometric_hedge import GeometricHedge
+from uli_fast.learners.geometric_hedge import GeometricHedge, refuse_nearly_flat
 from uli_fast.problems.arms import ArmBandit
 
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ class MetaElimination(AdversarialLearner):
                 f"{name} is proved with a constant of {proved:g} or more, "
                 f"not with {self.base.constant:g}"
             )
+        if isinstance(self.base, GeometricHedge) and info.features is not None:
+            refuse_nearly_flat(info.features)
         parameters = {
             "K": info.K,
             "dimension": info.K if isinstance(self.base, Exp3P) else self._rank(info),

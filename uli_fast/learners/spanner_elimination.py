@@ -149,6 +149,7 @@ class SpannerPhases:
         self.spanner: Spanner | None = None
         self.best: F64 = np.zeros(region.dimension)  # the arm that theta_hat likes best
         self.top = math.inf  # no active arm is above it by theta_hat; infinite in phase 1
+        self.wider = 1.0  # than the proofs have it, the box of this phase
         self.gap = math.inf  # no arm of this phase has a larger one, in units of the proofs
         self.phase = 0
 
@@ -181,13 +182,13 @@ class SpannerPhases:
         2^-m, those that are played may lie closer to the best; and one alone is the best. Later
         phases may have arms that this one has not: nothing of this is kept for them.
         """
-        general = 4.0 * 2.0**-self.phase
+        general = 4.0 * 2.0**-self.phase * self.wider
         if math.isinf(self.top):
             return general
         if getattr(oracle, "alone", False):
             return 0.0
         behind = self.top - float((arms @ self.theta).min()) / self.size
-        return min(general, max(behind, 0.0) + 2.0 * 2.0**-self.phase)
+        return min(general, max(behind, 0.0) + 2.0 * 2.0**-self.phase * self.wider)
 
     def active(self, m: int) -> tuple[Oracle, F64, int]:
         """Return the active set S_m, its empirically best arm, and the calls that took."""
@@ -195,6 +196,9 @@ class SpannerPhases:
             whole = self.region.restrict()
             return whole, whole.maximize(np.eye(self.region.dimension)[0])[0], 1
         rows, limits = box_of(self.spanner, self.learner, self.size)
+        # A best arm may have any coefficient that the oracle could not exclude.
+        plain, limits = limits, np.maximum(limits, self.spanner.reach)
+        self.wider = float((limits / plain).max())
         box = (np.vstack([rows, -rows]), np.concatenate([limits, limits]) * BOX_MARGIN)
         direction = self.theta / self.size
         length = float(np.linalg.norm(direction))

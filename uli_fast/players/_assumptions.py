@@ -1,7 +1,7 @@
 """What certificates rest on: one short sentence for everything that outcomes cannot confirm.
 
 Azuma's inequality asks for conditional means only, so no proof here needs independent outcomes:
-what they need is said of an outcome given everything before its decision.
+what they need is said of an outcome given all decisions before its own and their outcomes.
 """
 
 from __future__ import annotations
@@ -9,14 +9,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-MEANS = "whatever came before, an outcome of an arm has that arm's mean, which never changes"
+# Outcomes that are awaited together count as earlier ones too: they could be copies of each other.
+GIVEN = "given all earlier decisions and their outcomes, told or not,"
+MEANS = f"{GIVEN} an outcome of an arm has that arm's mean, which never changes"
 MISSING = "a missing outcome would have been one like the others, whatever made it missing"
 ROWS = "no row was chosen, left out or put in order by its own outcome or by a later one"
 CLAIMED_RULE = (
     "the rule keeps a best arm and, before every round t, no arm with a gap above "
     "beta f(delta, t): a claim that is not checked"
 )
-CLAIMED_BASE = "the base keeps the Condition with its g: a claim that is not checked"
+CLAIMED_BASE = (
+    "the base keeps the Condition with its g, which is never larger for fewer arms: "
+    "a claim that is not checked"
+)
 ORACLE = "the oracle of the arm set returns no bound below the value of an arm"
 LARGEST = "no arm of the set is longer than its largest_norm() says"
 FIRST_STATES = "whatever came before, the first state of an episode follows one law"
@@ -43,11 +48,11 @@ def of_spread(player: Any) -> str:
     sigma = getattr(player.learner, "sigma", None)
     if sigma is not None:
         return (
-            "whatever came before, an outcome is symmetric around its mean and "
+            f"{GIVEN} an outcome is symmetric around its mean and "
             f"sigma-subgaussian with sigma = {sigma:g}"
         )
     R = _noise(player)
-    return f"whatever came before, an outcome is R-subgaussian around its mean with R = {R:g}"
+    return f"{GIVEN} an outcome is R-subgaussian around its mean with R = {R:g}"
 
 
 def of_slope(intercept: float, learner: Any) -> str:

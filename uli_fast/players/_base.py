@@ -29,11 +29,11 @@ from uli_fast.errors import (
     StateError,
     UliError,
 )
-from uli_fast.guarantees import ArmsInfo, Guarantee
+from uli_fast.guarantees import ROUNDING, ArmsInfo, Guarantee
 from uli_fast.learners._arms import ArmLearner, empty_state
 from uli_fast.players import _assumptions
 from uli_fast.players._certificate import Certificate, gap_bound
-from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
+from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out, too_large
 
 
 class Decision(NamedTuple):
@@ -64,6 +64,7 @@ class Player:
         self._lost: I64 = np.zeros(K, np.int64)  # missing outcomes among the plays n
         self._omitted: I64 = np.zeros(K, np.int64)  # those that are left out of n
         self._settled = 0  # decisions whose reward and all earlier ones are known
+        self._largest = 0.0  # no settled reward is farther from 0
         # The highest lower and the lowest upper bound so far of each mean, on the unit scale.
         # The event of a proof is one for all rounds: on it, all intervals hold at once.
         self._known: F64 = np.array([[-math.inf] * K, [math.inf] * K])
@@ -163,10 +164,10 @@ class Player:
         """Return each arm's confidence interval, cut to the declared range.
 
         Missing outcomes are in it at their worst; an arm of which some were left out has the
-        whole range.
+        whole range, and so have all where R is less than the range allows for.
         """
         lower, upper = (self._reward_units(x) for x in self._unit_intervals())
-        unknown = self._omitted > 0
+        unknown = (self._omitted > 0) | self._too_narrow()
         lower, upper = np.where(unknown, -math.inf, lower), np.where(unknown, math.inf, upper)
         return {
             label: (float(max(lo, self.low)), float(min(hi, self.high)))
@@ -187,6 +188,7 @@ class Player:
             raise left_out(int(self._omitted.sum()))
         promise = self._promise()
         self._refuse_contradiction()
+        self._refuse_rounding()
         t, proved = self._learned() + 1, promise is None or promise.proved
         latest = t if self._complete is None else self._complete  # with an F that holds
         bound = envelope = math.inf
@@ -213,6 +215,25 @@ class Player:
                 "have to lie in two intervals that do not meet. This run is one of the few that "
                 "the probability delta allows for, or something that is assumed is wrong"
             )
+
+    def _too_narrow(self) -> bool:
+        """Return whether R is less than outcomes within the range may need."""
+        width = _check.width((self.low, self.high))
+        R: float | None = getattr(self.learner, "R", None)
+        return width is not None and R is not None and R * ROUNDING < width / 2.0
+
+    def _refuse_rounding(self) -> None:
+        """Refuse outcomes without a range whose sums are rounded by more than intervals allow.
+
+        Sums of N numbers up to x are off by N^2 x 2^-53 at most. Means off by a thousandth of an
+        interval's half are covered: the union over rounds leaves a sixth of delta to spare.
+        """
+        if math.isfinite(self.low) or self._largest == 0.0:
+            return
+        lower, upper = (x[self._state.active] for x in self._unit_intervals())
+        half = float((upper - lower).min()) / 2.0
+        if 2.0 * self._learned() * self._largest * 2.0**-53 > 1e-3 * half:
+            raise too_large(self._largest)
 
     def _narrow(self) -> None:
         """Keep what the intervals of the moment say, which stays true on the event."""
@@ -304,6 +325,8 @@ class Player:
         )
         if not consistent:
             raise StateError("state", "contradicts itself: decisions, counts and rewards differ")
+        told = (abs(r) for r in self._rewards[: self._settled] if r is not None)
+        self._largest = max(told, default=0.0)
         self._load_extra(saved["extra"])
         self._load_known(saved)
 
@@ -351,6 +374,7 @@ class Player:
             if not self._state.active[a]:
                 continue
             if reward is not None:
+                self._largest = max(self._largest, abs(reward))
                 self._absorb(a, self._unit(reward))
             elif self.widens and math.isfinite(self.low):
                 if self._complete is None:

@@ -61,6 +61,14 @@ def left_out(count: int) -> NoGuaranteeError:
     )
 
 
+def too_large(reward: float) -> NoGuaranteeError:
+    """Say that rounding drowns what is learned."""
+    return NoGuaranteeError(
+        f"outcomes up to {reward:g} are so large beside R that their sums are rounded by more than "
+        "the intervals allow for; subtract a constant from all of them"
+    )
+
+
 def check_schema(saved: Mapping[str, Any], **added: Any) -> dict[str, Any]:
     """Refuse a state of an unknown schema; bring one from before up to date."""
     schema = saved["schema"]

@@ -27,7 +27,7 @@ from uli_fast.learners.spanner_elimination import SpannerPhases
 from uli_fast.players import _assumptions
 from uli_fast.players._base import describe, standing
 from uli_fast.players._certificate import Certificate
-from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
+from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out, too_large
 from uli_fast.spanners import Spanner
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class SpannerPlayer:
         self._omitted = 0  # missing outcomes that would have been learned from
         self._settled = 0
         self._closed = 0  # rounds of the closed phases' quotas
+        self._largest = 0.0  # no reward that was learned from is farther from 0
         self._arms: F64
         self._open()
 
@@ -139,6 +140,9 @@ class SpannerPlayer:
         if self._omitted:
             raise left_out(self._omitted)
         t = self._closed + int(self._counts.sum()) + 1  # what has been learned from
+        allowed = 1e-3 * 2.0**-self.phase * self._phases.scale  # of what the proofs allow for
+        if math.isinf(self.low) and 2.0 * t * self._largest * 2.0**-53 > allowed:
+            raise too_large(self._largest)
         envelope = guarantee.bound(t)
         bound = min(envelope, min(self._phases.gap, 2.0) * self._phases.scale)
         assumes = _assumptions.of_set(self, self._phases.region)
@@ -158,6 +162,7 @@ class SpannerPlayer:
             "columns": self._spanner.columns.tolist(),
             "real": self._spanner.real.tolist(),
             "inverse": self._spanner.inverse.tolist(),
+            "reach": self._spanner.reach.tolist(),
             "best": self._phases.best.tolist(),
             "gap": self._phases.gap,
             "arms": self._arms.tolist(),
@@ -216,6 +221,7 @@ class SpannerPlayer:
                 self._omitted += 1
                 self._again.append(a)
                 continue
+            self._largest = max(self._largest, abs(reward))
             self._sums[a] += reward - self.intercept
             self._counts[a] += 1
             if (self._counts == self._n).all():
@@ -231,7 +237,9 @@ class SpannerPlayer:
         phases = self._phases
         phases.phase = int(saved["phase"])
         phases.theta = np.array(saved["theta"], np.float64)
-        phases.spanner = _spanner(saved["columns"], saved["real"], saved["inverse"])
+        # Before it was kept, C was the limit of every coefficient.
+        reach = np.array(saved.get("reach", [0.0] * self._phases.region.dimension), np.float64)
+        phases.spanner = _spanner(saved["columns"], saved["real"], saved["inverse"], reach)
         phases.best = np.array(saved["best"], np.float64)
         general = 4.0 * 2.0**-phases.phase  # what states from before know
         phases.gap = _check.number("gap", saved.get("gap", general))
@@ -243,6 +251,7 @@ class SpannerPlayer:
             None if r is None else _check.reward(r, self.low, self.high) for r in saved["rewards"]
         ]
         self._missing.load(saved["missing"], self._rewards)
+        self._largest = max((abs(r) for r in self._rewards if r is not None), default=0.0)
         self._omitted = int(saved["omitted"])
         self._again = [int(a) for a in saved["again"]]
         self._settled, self._closed = int(saved["settled"]), int(saved["closed"])
@@ -261,7 +270,8 @@ class SpannerPlayer:
             and all(np.isfinite(x).all() for x in (phases.theta, phases.best, self._arms))
             and phases.phase >= max((m for m, _ in self._decisions), default=1) >= 0
             and self._n >= 1
-            and 0.0 <= phases.gap <= general
+            and 0.0 <= phases.gap < math.inf
+            and reach.shape == phases.theta.shape
             and self._asked >= 0
             and bool((self._counts >= 0).all() and (self._counts <= self._n).all())
         )
@@ -283,7 +293,8 @@ def n_directions(d: int) -> int:
     return 2 * d + 8
 
 
-def _spanner(columns: Any, real: Any, inverse: Any) -> Spanner:
+def _spanner(columns: Any, real: Any, inverse: Any, reach: F64) -> Spanner:
     matrix = np.array(columns, np.float64)
     log_det = float(np.linalg.slogdet(matrix).logabsdet)
-    return Spanner(matrix, np.array(real, np.bool_), np.array(inverse, np.float64), log_det, 0, 0)
+    about = (np.array(real, np.bool_), np.array(inverse, np.float64), log_det)
+    return Spanner(matrix, *about, oracle_calls=0, swaps=0, reach=reach)
