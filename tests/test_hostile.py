@@ -213,6 +213,10 @@ def test_a_state_that_overlapped_cannot_claim_that_it_did_not():
         player.tell(decision.id, float(decision.id % 3 == 0))
     state = json.loads(json.dumps(player.state()))
     assert uli.restore(state).state() == state
+    phase = json.loads(json.dumps(state))
+    phase["state"]["clock"][1] = 2
+    with pytest.raises(StateError):
+        uli.restore(phase)
     state["extra"]["overlapped"] = False
     with pytest.raises(StateError, match="contradicts"):
         uli.restore(state)
