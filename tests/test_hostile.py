@@ -248,7 +248,9 @@ def test_a_rule_that_is_not_the_same_twice_does_not_shut_its_states_out():
 
 
 @pytest.mark.parametrize(
-    "value", [bytearray(b"0.5"), memoryview(b"0.5"), b"0.5", "0.5", np.array("0.5")], ids=repr
+    "value",
+    [bytearray(b"0.5"), memoryview(b"0.5"), b"0.5", "0.5", np.array("0.5")],
+    ids=lambda x: type(x).__name__,
 )
 def test_what_python_would_read_as_text_is_no_reward(value):
     player = uli.UCB(0.1).start(2)
