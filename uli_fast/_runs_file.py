@@ -51,6 +51,7 @@ ARRAYS: dict[str, tuple[str, str]] = {
     "phase_rounds": ("int64", "Mp2"),
     "phase_facts": ("float64", "Mp3"),
     "tv_spent": ("float64", "M"),
+    "seconds": ("float64", "M"),
 }
 BLOCKS = ("block_phase", "block_first", "block_last", "block_gaps", "block_arms", "phase_work")
 # Arrays that come together or not at all.

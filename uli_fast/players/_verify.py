@@ -9,6 +9,7 @@ processors round in different ways; the restored player keeps the saved ones.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -238,5 +239,14 @@ def _recount(player: AdversarialPlayer | FrameworkPlayer) -> None:
     state = player._state
     found = (n, last, clock, total)
     saved = (state.n.tolist(), state.last.tolist(), int(state.clock[0]), state.total.tolist())
-    if not all(map(_same, saved, found)):
+    if not all(map(_same, saved, found)) or not _phases_full(player):
         raise StateError("state", "contradicts itself: counts and totals are not of its rewards")
+
+
+def _phases_full(player: AdversarialPlayer | FrameworkPlayer) -> bool:
+    """Return whether the phases before the present one have all the rewards that close them."""
+    phase = int(player._state.clock[1])
+    if isinstance(player, FrameworkPlayer):
+        return phase == 1
+    used = Counter(player._tags[: player._settled])
+    return all(used[m] == player._schedule(m).rounds for m in range(1, phase))
