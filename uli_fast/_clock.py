@@ -32,7 +32,9 @@ def now() -> float:
 
 @functools.cache  # once in a process
 def _listen() -> None:
-    from numba.core import event
+    import numba
+    import numpy as np
+    from numba.core import entrypoints, event
 
     class Listener(event.Listener):  # type: ignore[misc]  # numba has no types
         def on_start(self, event: Any) -> None:
@@ -46,3 +48,6 @@ def _listen() -> None:
                 _compiling.seconds += time.perf_counter() - _compiling.begun
 
     event.register("numba:compiler_lock", Listener())
+    # What the first call of any kernel does before it comes to the lock: some 50 ms.
+    entrypoints.init_all()
+    numba.typeof((np.zeros(1), np.random.default_rng(0)))
