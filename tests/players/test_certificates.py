@@ -140,6 +140,17 @@ def test_earlier_intervals_count():
     assert later.certificate().bound == pytest.approx(said_by_intervals(player))
 
 
+def test_an_arm_is_compared_with_the_others():
+    """Nothing is known of arm 1: it may be as good as 1 or as bad as 0, but not both."""
+    player = SE(0.3).start(2)
+    for _ in range(800):
+        tell(player, lambda a: 0.5 if a == 0 else None)
+    (low, high), unknown = player.intervals().values()
+    assert unknown == (0.0, 1.0)
+    bound = player.certificate().bound
+    assert bound == pytest.approx(max(1.0 - low, high - 0.0)) and bound < 0.7
+
+
 def test_f_of_before_the_first_missing_outcome_stays():
     """What F said of the arms that were active then is true of those that are left."""
     player = SE(0.3).start(2)

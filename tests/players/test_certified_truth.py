@@ -119,6 +119,19 @@ def test_spanner_estimates_on_the_edge(finite):
     assert max(tight) > 0.6 and (alone > 20 or not finite)
 
 
+def test_an_arm_of_a_set_may_come_back():
+    """Two opposite arms, estimates on the edge: one is alone in phase 3, not in phase 4."""
+    arms, theta = np.array([[0.9], [-1.0]]), 0.6 * 2.0**-3
+    phases = SpannerPhases(uli.SpannerElimination(0.5, C=1.2), uli.arm_sets.Finite(arms))
+    bounds = []
+    for error in (0.0, 0.999 * 2.0**-3, -0.999 * 2.0**-4, 0.0):
+        played, n, _ = phases.open()
+        bounds.append(phases.gap)
+        phases.close(played, n, played[:, 0] * (theta + error))
+    assert played.tolist() == [[-1.0]]
+    assert bounds[2] == 0.0 and 1.9 * theta <= bounds[3] <= 4.0 * 2.0**-4
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_estimated_losses_on_the_edge(mode):
     """What the Condition and both concentration lemmas leave of a phase (docs/errata.md)."""
