@@ -1,4 +1,4 @@
-"""Ctrl-C inside ask, tell, open and close: ``python -m tests.study.interrupts 10000``.
+"""Ctrl-C inside ask, tell, open and close: ``python -m tests.study.interrupts 13500``.
 
 Most interrupts are put at an instruction chosen by the seed, one after which Python looks for
 signals; every fifth comes from a timer, at whatever moment. After each the program goes on as if
