@@ -122,7 +122,7 @@ def checked_estimates(phase: BasePhase, k: int) -> F64:
 
 
 class CompiledPhase:
-    """A base at work whose live steps are ``choose_once`` and ``update_once`` of a kernel module."""
+    """A base at work: ``choose_once``, ``update_once`` and ``play_rounds`` of a kernel module."""
 
     def __init__(self, kernel: Any, state: Any) -> None:
         self.kernel, self.state = kernel, state
