@@ -82,3 +82,4 @@ def assert_same_runs(one, two):
     for name in ("rounds", "plays", "final_plays", "last_play", "eliminated_at"):
         assert (getattr(one, name) == getattr(two, name)).all(), name
     assert (one.regret == two.regret).all()
+    assert np.array_equal(one.event_held, two.event_held), "event_held"

@@ -26,6 +26,9 @@ CHOICES = f"{POLICY}::test_every_way_of_choosing_equals_enumeration_on_the_same_
 EVENTS = "tests/theory/test_nice_events.py"
 SE = "uli_fast/kernels/successive_elimination.py"
 PE = "uli_fast/kernels/phased_elimination.py"
+WIDTH = "uli_fast/kernels/_intervals.py"
+BRIDGES = "uli_fast/kernels/_bridges.py"
+LEAVING = "tests/kernels/test_event.py"
 MISSING = "tests/players/test_missing.py"
 CERTIFIED = "tests/players/test_certificates.py"
 TRUTH = "tests/players/test_certified_truth.py"
@@ -95,14 +98,14 @@ class Sabotage(NamedTuple):
 SABOTAGES = (
     Sabotage(
         "SE width x 0.8",
-        "uli_fast/kernels/_intervals.py",
+        WIDTH,
         "return float(R * np.sqrt(",
         "return float(0.8 * R * np.sqrt(",
         f"{EVENTS}::test_successive_elimination_fails_as_often_as_computed",
     ),
     Sabotage(
         "SE width without its log s",
-        "uli_fast/kernels/_intervals.py",
+        WIDTH,
         "+ 2.0 * np.log(float(n))",
         "",
         f"{EVENTS}::test_successive_elimination_with_narrow_widths_fails_as_often_as_computed",
@@ -134,6 +137,55 @@ SABOTAGES = (
         "t + (turns - 1) * m + i + 1",
         "t + (turns - 1) * m + i",
         f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[successive_elimination]",
+    ),
+    Sabotage(
+        "blocks are not watched inside",
+        SE,
+        "watched = not state.broken[0] and may_leave(",
+        "watched = False and may_leave(",
+        f"{EVENTS}::test_events_are_the_same_in_both_engines_on_shared_rewards",
+    ),
+    Sabotage(
+        "an arm that is left alone is not watched",
+        SE,
+        "            if is_watched(law) and not state.broken[0]:",
+        "            if False:",
+        f"{EVENTS}::test_an_arm_that_is_left_alone_fails_as_often_as_computed",
+    ),
+    Sabotage(
+        "whatever leaves its band under Q counts",
+        BRIDGES,
+        "    if side == NEITHER:",
+        "    if True:",
+        f"{LEAVING}::test_arrangements_leave_as_often_as_computed",
+    ),
+    Sabotage(
+        "a path that leaves on the other side counts",
+        BRIDGES,
+        "    if (there < at * band.mu) != (side == LOW):",
+        "    if False:",
+        f"{LEAVING}::test_arrangements_leave_as_often_as_computed",
+    ),
+    Sabotage(
+        "only the lower edge of the band is watched",
+        BRIDGES,
+        "LOW if uniform(words) < 0.5 else HIGH",
+        "LOW",
+        f"{LEAVING}::test_bridges_leave_as_often_as_computed",
+    ),
+    Sabotage(
+        "misses beyond the horizon count",
+        BRIDGES,
+        "for i in range(min(k, limit - n)):",
+        "for i in range(k):",
+        f"{LEAVING}::test_arrangements_leave_as_often_as_computed",
+    ),
+    Sabotage(
+        "live Exp3.P steps are not kept on disk",
+        "uli_fast/learners/_adversarial.py",
+        "self.kernel.choose_once(",
+        "self.kernel.choose(",
+        "tests/players/test_warm.py::test_live_rounds_compile_nothing_once_they_have_been_played",
     ),
     Sabotage(
         "PE quota halved",

@@ -80,7 +80,9 @@ class Runs:
     policies, visits
         On tabular MDPs: those policies, (M, D, H, S), and the visits (M, H, S, A).
     phases, event_held
-        Phase by phase, where the learner has phases; whether all estimates were good enough.
+        Phase by phase, where the learner has phases; whether all estimates were good enough:
+        every interval or phase estimate that was made by the horizon held its mean. Its law
+        is the same in both engines.
     """
 
     learner: str
@@ -98,7 +100,7 @@ class Runs:
     recorded_regret: F64 | None = None  # (M, P)
     guarantee: Guarantee | None = None
     baseline: bool = False  # a rival without a promise, held against the bounds of others
-    event_held: B1 | None = None  # (M,) all confidence intervals held where looked at
+    event_held: B1 | None = None  # (M,) all confidence intervals held
     ratios: F64 | None = None  # (M,) worst ratio where F was followed round by round
     quotas: I64 | None = None  # plays per arm in phase 1, 2, ...
     phase_lengths: I64 | None = None  # rounds of phase 1, 2, ..., where they are fixed

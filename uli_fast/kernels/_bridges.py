@@ -174,33 +174,6 @@ def log_weight(band: Band, piece: Piece, side: int, beyond: float, at: int, ther
 
 
 @kernel
-def enter(
-    words: U64, band: Band, piece: Piece, limit: int, drawn: bool, stack: Stack, d: int
-) -> tuple[int, float, bool]:
-    """Settle a piece, or open it: return the count and the sum of a miss, and whether it is open.
-
-    Beyond count ``limit`` nothing counts. ``drawn`` says that 2 exp(-E) has happened already.
-    """
-    n, total, k, gain, sigma = piece
-    if k <= SHORT or n >= limit:
-        at, there = play_singly(words, band, piece, limit)
-        return at, there, False
-    room = room_in(band, piece, edge(band, n), edge(band, n + k))
-    less, more = safeties(band, piece, room)
-    E, side, beyond = min(less, more), NEITHER, gain
-    if E > LOG_TWO:
-        if not drawn and not happens(words, E - LOG_TWO):
-            return 0, 0.0, False
-        side = LOW if uniform(words) < 0.5 else HIGH
-        beyond = gain_beyond(band, piece, room, side)
-        if beyond == gain:
-            return 0, 0.0, False
-    stack.counts[d] = n, k, side, 1
-    stack.sums[d] = total, gain, beyond, halve(words, Piece(n, total, k, beyond, sigma)), E
-    return 0, 0.0, True
-
-
-@kernel
 def counts_under_P(
     words: U64, band: Band, sigma: float, stack: Stack, d: int, at: int, there: float
 ) -> bool:
@@ -213,6 +186,55 @@ def counts_under_P(
         return False
     L = log_weight(band, Piece(n, total, k, gain, sigma), side, beyond, at, there)
     return bool(math.log(1.0 - uniform(words)) < L + E)
+
+
+@step
+def choose_law(
+    words: U64, band: Band, piece: Piece, drawn: bool, stack: Stack, d: int
+) -> tuple[bool, float]:
+    """Draw whether a piece is followed, and by which Q; note it, and return the sum under Q.
+
+    ``drawn`` says that 2 exp(-E) has happened already.
+    """
+    n, total, k, gain, _ = piece
+    room = room_in(band, piece, edge(band, n), edge(band, n + k))
+    less, more = safeties(band, piece, room)
+    E, side, beyond = min(less, more), NEITHER, gain
+    if E > LOG_TWO:
+        if not drawn and not happens(words, E - LOG_TWO):
+            return False, gain
+        side = LOW if uniform(words) < 0.5 else HIGH
+        beyond = gain_beyond(band, piece, room, side)
+    stack.counts[d] = n, k, side, 1
+    stack.sums[d] = total, gain, beyond, 0.0, E
+    return side == NEITHER or beyond != gain, beyond
+
+
+@kernel
+def enter(
+    words: U64, band: Band, piece: Piece, limit: int, drawn: bool, stack: Stack, d: int
+) -> tuple[int, float, bool]:
+    """Settle a piece, or open it: return the count and the sum of a miss, and whether it is open.
+
+    Beyond count ``limit`` nothing counts.
+    """
+    n, total, k, _, sigma = piece
+    if n >= limit:
+        return 0, 0.0, False
+    if k <= SHORT and not drawn:
+        at, there = play_singly(words, band, piece, limit)
+        return at, there, False
+    followed, beyond = choose_law(words, band, piece, drawn, stack, d)
+    if not followed:
+        return 0, 0.0, False
+    piece = Piece(n, total, k, beyond, sigma)
+    if k > SHORT:
+        stack.sums[d, 3] = halve(words, piece)
+        return 0, 0.0, True
+    at, there = play_singly(words, band, piece, limit)
+    if at > 0 and not counts_under_P(words, band, sigma, stack, d, at, there):
+        at = 0
+    return at, there, False
 
 
 @kernel

@@ -340,6 +340,18 @@ def update(state: Exp3PState, arm: int, loss: float) -> None:
 
 
 @kernel
+def choose_once(state: Exp3PState, u: float) -> int:
+    """Choose for a live decision; unlike a step it is kept on disk once compiled."""
+    return choose(state, u)
+
+
+@kernel
+def update_once(state: Exp3PState, arm: int, loss: float) -> None:
+    """Update after a live decision."""
+    update(state, arm, loss)
+
+
+@kernel
 def play_rounds(
     base: Exp3PState, law: Law, arms: I64, run: ArmState, offset: float, slope: float, rounds: int
 ) -> None:

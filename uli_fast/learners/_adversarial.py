@@ -122,7 +122,7 @@ def checked_estimates(phase: BasePhase, k: int) -> F64:
 
 
 class CompiledPhase:
-    """A base at work whose step functions are ``choose`` and ``update`` of a kernel module."""
+    """A base at work: ``choose_once``, ``update_once`` and ``play_rounds`` of a kernel module."""
 
     def __init__(self, kernel: Any, state: Any) -> None:
         self.kernel, self.state = kernel, state
@@ -141,12 +141,12 @@ class CompiledPhase:
 
     def choose(self, rng: np.random.Generator) -> tuple[int, float]:
         """Draw an arm."""
-        i = int(self.kernel.choose(self.state, rng.random()))
+        i = int(self.kernel.choose_once(self.state, rng.random()))
         return i, float(self.p[i])
 
     def update(self, arm: int, loss: float) -> None:
         """Take in the loss of the arm just drawn."""
-        self.kernel.update(self.state, arm, loss)
+        self.kernel.update_once(self.state, arm, loss)
 
     def play(
         self, law: Law, arms: I64, run: ArmState, offset: float, slope: float, rounds: int
