@@ -67,13 +67,13 @@ def learners() -> dict[str, tuple[Any, Any]]:
         "PhasedElimination": (uli.PhasedElimination(0.5), {"arms": 4}),
         "UCB": (uli.UCB(0.1), {"arms": 4}),
         "LilUCB": (uli.LilUCB(0.1), {"arms": 4}),
-        "LinearElimination": (uli.LinearElimination(0.5), {"arms": arms}),
+        "LinearElimination": (uli.LinearElimination(0.5, R=1.0), {"arms": arms}),
         "EliminationFramework": (rule, {"arms": 4}),
         "Exp3P": (uli.Exp3P(delta=0.1), {"arms": 4, **drawn}),
         "GeometricHedge": (uli.GeometricHedge(delta=0.1), {"arms": arms, **drawn}),
         "Scrible": (uli.Scrible(delta=0.1), {"arms": arms, **drawn}),
         "MetaElimination": (uli.MetaElimination(uli.Exp3P(), 0.1), {"arms": 4, "seed": 1}),
-        "SpannerElimination": (uli.SpannerElimination(0.5), {"arms": uli.arm_sets.Ball(2)}),
+        "SpannerElimination": (uli.SpannerElimination(0.5, R=1.0), {"arms": uli.arm_sets.Ball(2)}),
     }
 
 
@@ -198,7 +198,7 @@ def saved_runs(folder: Path, kind: str = "arms") -> Path:
         runs = uli.simulate(uli.SuccessiveElimination(0.2), problem, 2000, 3, seed=4)
     elif kind == "sets":
         problem = uli.LinearBandit([0.5, 0.2], arm_set=uli.arm_sets.Ball(2))
-        runs = uli.simulate(uli.SpannerElimination(0.2), problem, 2000, 3, seed=4)
+        runs = uli.simulate(uli.SpannerElimination(0.2, R=1.0), problem, 2000, 3, seed=4)
     else:
         problem = uli.mdps.river_swim(3, 3).restricted()
         runs = uli.simulate(uli.UBEV(0.2), problem, 200, 3, seed=4)

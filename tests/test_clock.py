@@ -104,7 +104,7 @@ def test_the_speed_of_live_play_is_without_compiling(slow_compiler):
     ("learner", "problem"),
     [
         (uli.MetaElimination(), uli.BernoulliBandit([0.5, 0.4])),  # in lanes
-        (uli.SpannerElimination(), uli.LinearBandit([0.5, 0.2], arm_set=uli.arm_sets.Ball(2))),
+        (uli.SpannerElimination(R=1.0), uli.LinearBandit([0.5, 0.2], arm_set=uli.arm_sets.Ball(2))),
         (uli.UCBVI(0.1), uli.mdps.river_swim(2, 2)),
     ],
     ids=["lanes", "set", "mdp"],

@@ -58,7 +58,7 @@ def test_swapped_arguments_are_told_their_order(call, argument, hint):
 
 def players():
     policies = uli.PolicyElimination(0.1).start(np.zeros((1, 2, 2)))
-    points = uli.SpannerElimination(0.1).start(np.eye(2))
+    points = uli.SpannerElimination(0.1, R=1.0).start(np.eye(2))
     for player in (SE.start(2), uli.MetaElimination().start(2, seed=1), points):
         yield player, player.ask(), (1.0,)
     yield policies, policies.ask(0), ([0], [0])

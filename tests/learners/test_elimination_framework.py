@@ -50,7 +50,8 @@ def test_equals_naive_on_the_same_draws(rule):
     for seed in range(60):
         T = int(rng.integers(1, 500))
         problem = random_problem(rng, T)
-        learner = uli.EliminationFramework(rule, f, 1.0, DELTA)
+        R = 5.0 if problem.low is None else None
+        learner = uli.EliminationFramework(rule, f, 1.0, DELTA, R)
         runs = uli.simulate(learner, problem, T, seed=seed, rounds=range(1, T + 1))
 
         def as_list(n, sums, active, t):

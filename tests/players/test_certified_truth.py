@@ -122,7 +122,7 @@ def test_spanner_estimates_on_the_edge(finite):
 def test_an_arm_of_a_set_may_come_back():
     """Two opposite arms, estimates on the edge: one is alone in phase 3, not in phase 4."""
     arms, theta = np.array([[0.9], [-1.0]]), 0.6 * 2.0**-3
-    phases = SpannerPhases(uli.SpannerElimination(0.5, C=1.2), uli.arm_sets.Finite(arms))
+    phases = SpannerPhases(uli.SpannerElimination(0.5, C=1.2, R=1.0), uli.arm_sets.Finite(arms))
     bounds = []
     for error in (0.0, 0.999 * 2.0**-3, -0.999 * 2.0**-4, 0.0):
         played, n, _ = phases.open()

@@ -51,7 +51,7 @@ def test_a_lost_best_arm_never_settles_a_run(done):
 def test_blocks_of_linear_arms_settle_with_their_run():
     problem = uli.LinearBandit([0.9, 0.1], [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     late, early = (
-        uli.simulate(uli.LinearElimination(0.1), problem, T, 2, seed=1) for T in (10**7, 10)
+        uli.simulate(uli.LinearElimination(0.1, R=1.0), problem, T, 2, seed=1) for T in (10**7, 10)
     )
     assert settled(late).all() and for_good(late).all()
     assert for_good(late).shape == late.block_last.shape
@@ -60,7 +60,7 @@ def test_blocks_of_linear_arms_settle_with_their_run():
 
 def test_nothing_is_known_to_settle_on_an_arm_set():
     problem = uli.LinearBandit([0.5, 0.2], arm_set=uli.arm_sets.Ball(2))
-    runs = uli.simulate(uli.SpannerElimination(0.1), problem, 10**8, 2, seed=1)
+    runs = uli.simulate(uli.SpannerElimination(0.1, R=1.0), problem, 10**8, 2, seed=1)
     assert not settled(runs).any()
 
 

@@ -95,8 +95,8 @@ def shorter_phases(m):
 def optimistic_rule(m):
     rule = uli.LilUCB.rule
 
-    def larger(self):
-        known = rule(self)
+    def larger(self, R=0.5):
+        known = rule(self, R)
         return known._replace(factor=1.01 * known.factor)
 
     m.setattr(uli.LilUCB, "rule", larger)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,8 @@ def verify(player: Any, saved: Mapping[str, Any], start: Callable[[], Any]) -> N
         _compare(player, fresh, saved)
     elif isinstance(player, AdversarialPlayer | FrameworkPlayer):
         _recount(player)
+        if any(x is not None for row in saved.get("known", ()) for x in row):
+            raise StateError("state", "contradicts itself: such a player keeps no intervals")
         return
     else:
         fresh = _retraced(start(), player)
@@ -86,6 +89,9 @@ def _adopt(player: Any, fresh: Any, saved: Mapping[str, Any]) -> None:
     if isinstance(player, SpannerPlayer):
         if "gap" not in saved:
             player._phases.gap = fresh._phases.gap
+        if "reach" not in saved:
+            reach = fresh._spanner.reach
+            player._phases.spanner = replace(player._spanner, reach=reach)
     elif "known" not in saved:
         player._known[:] = fresh._known
         player._complete = fresh._complete
