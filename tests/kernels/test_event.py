@@ -118,6 +118,7 @@ def arrangement_leaves(band, n, total, k, wins, limit):
 # n, total and k, wins of what follows, count that still matters
 ARRANGEMENTS = {
     "short": (Band(0.5, 2, 0.3, 0.1), 100, 50, 60, 30, 160),
+    "on both sides": (Band(0.5, 2, 0.3, 0.06), 200, 100, 300, 150, 500),
     "often": (Band(0.5, 2, 0.3, 0.08), 200, 103, 300, 150, 500),
     "level": (Band(0.5, 2, 0.3, 0.1), 200, 100, 300, 150, 500),
     "seldom": (Band(0.5, 2, 0.3, 0.15), 200, 100, 200, 100, 400),

@@ -97,13 +97,15 @@ def test_events_are_the_same_in_both_engines_on_shared_rewards():
     rng, kept, lost = np.random.default_rng(15), 0, 0
     for seed in range(300):
         T, K = int(rng.integers(200, 6000)), int(rng.integers(1, 5))
-        means = rng.uniform(0.1, 0.9, K)
-        problem = uli.TableBandit((rng.random((K, T)) < means[:, None]).astype(float), means=means)
-        learner = uli.SuccessiveElimination(0.3, R=float(rng.uniform(0.2, 0.5)))
+        means = rng.uniform(0.3, 0.7) + 0.2 * rng.uniform(-1.0, 1.0, K)
+        rewards = (rng.random((K, T)) < means[:, None]).astype(float)
+        rewards[:, :40] = means[:, None]  # what is missed is missed in blocks
+        problem = uli.TableBandit(rewards, means=means)
+        learner = uli.SuccessiveElimination(0.3, R=float(rng.uniform(0.12, 0.3)))
         one = uli.simulate(learner, problem, T, seed=seed, engine="rounds")
         two = uli.simulate(learner, problem, T, seed=seed, engine="skip")
         assert one.event_held == two.event_held
-        kept, lost = kept + int(one.event_held[0]), lost + int(~one.event_held[0])
+        kept, lost = kept + int(one.event_held[0]), lost + int(not one.event_held[0])
     assert min(kept, lost) > 50
 
 
