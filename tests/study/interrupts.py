@@ -153,20 +153,20 @@ class Program:
 
     def call(self, kind, function):
         """Call, interrupted once; then call again, and return what that gives."""
-        interrupt, begun = self.interruption(kind), time.perf_counter()
+        interrupt, begun, done = self.interruption(kind), time.perf_counter(), []
         try:
             with interrupt:
-                done = function()
+                done.append(function())
             if isinstance(interrupt, Interrupt):
                 self.steps[kind] = interrupt.count  # it was shorter than thought
             else:
                 self.seconds[kind] = time.perf_counter() - begun
-            return done
         except KeyboardInterrupt:
-            self.found[kind] += 1
-            if self.rng.random() < 0.5:
-                return function()  # while the interrupt, and all it holds, is still there
-        return function()
+            if not done:  # else the timer was too late
+                self.found[kind] += 1
+                if self.rng.random() < 0.5:
+                    return function()  # while the interrupt, and all it holds, is still there
+        return done[0] if done else function()
 
     def interruption(self, kind):
         """Return one that is to come at a moment of the next call of its kind."""
