@@ -142,7 +142,7 @@ CHECKS = (
     Check(
         "B19",
         "Ctrl-C inside ask, tell, open, close: no study stuck, nothing acknowledged lost",
-        "13,500 interrupts (above 10,000 in ask and tell), at instructions chosen by a seed and by "
+        "13,500 interrupts (above 10,000 in ask and tell), at places chosen by a seed and by "
         "a timer; the same call again after each",
         ("-m", "tests.study.interrupts", "13500"),
     ),

@@ -84,6 +84,7 @@ class Journal:
     def __init__(self, path: Path, named: Path | None = None) -> None:
         self.path = named or path  # in errors
         self._connection: sqlite3.Connection | None = None
+        self._end: weakref.finalize[..., Journal] | None = None
         self._lock: LockFile | None = None
         self.closing = False  # let go of, or interrupted while it was
         self._mine = False  # whether the file is this study's to take away: locked, and was empty
@@ -134,6 +135,9 @@ class Journal:
     def _connect(self, path: Path) -> None:
         try:
             self._connection = _connected(path)
+            # Whoever drops a journal would else close it when garbage is collected: too late.
+            self._end = weakref.finalize(self, self._connection.close)
+            self._end.atexit = False
             self._prepare()
         except BaseException as problem:
             busy = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -297,6 +301,8 @@ class Journal:
                 with refused(self.path):
                     # SQLite leaves the log alone if the file is not where it was.
                     self._connection.close()
+                if self._end is not None:
+                    self._end.detach()
                 self._connection = None
         finally:
             if self._lock is not None and self._connection is None:
@@ -344,6 +350,8 @@ def _after_fork() -> None:
     for journal in list(_journals):
         if journal._lock is not None:
             journal._lock.leave()
+        if journal._end is not None:
+            journal._end.detach()
         if journal._connection is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(journal._connection))
             if journal._key is not None:

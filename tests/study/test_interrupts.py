@@ -11,7 +11,7 @@ from uli_fast.errors import StudyError
 
 
 def test_no_interrupt_leaves_a_study_stuck_or_loses_anything():
-    found = interrupts.interrupted(150, seed=1)
+    found = interrupts.interrupted(300, seed=1)
     assert set(found) >= {"ask", "tell", "tell_missing", "open", "close"}
 
 

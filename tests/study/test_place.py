@@ -1,6 +1,5 @@
 """The file is moved, replaced, deleted or inherited by a fork under an open study."""
 
-import gc
 import os
 import shutil
 import signal
@@ -122,14 +121,12 @@ def test_a_log_that_grows_by_itself_is_noticed(path):
             study.ask("second")
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_study_that_is_dropped_lets_go_of_its_file(folder, path):
     study = uli.Study.open(path, learner(), ARMS)
     with pytest.raises(StudyLockedError):
         uli.Study.open(path)
     study.ask("first")
-    del study
-    gc.collect()
+    del study  # at once, not when garbage is collected
     with uli.Study.open(path) as study:
         assert [r.request_id for r in study.history()] == ["first"]
     assert [p.name for p in folder.iterdir()] == ["trial.db"]
