@@ -142,7 +142,7 @@ def noise(R: float | None, bounds: Bounds, own: float | None = None) -> float:
     hint = "" if own is None else f"; this problem's own is R={own:g}"
     raise ArgumentError(
         "R",
-        "must be given where rewards have no declared range: "
+        "must be given to the learner where rewards have no declared range: "
         f"they are R-subgaussian, in reward units{hint}",
     )
 
@@ -411,6 +411,11 @@ def reward_range(low: Any, high: Any) -> tuple[float, float]:
     """Return a reward range: finite with low < high, or infinite on both sides."""
     if low == -math.inf and high == math.inf:
         return -math.inf, math.inf
+    if low == -math.inf or high == math.inf:
+        raise ArgumentError(
+            "high" if high == math.inf else "low",
+            "must be finite, or low=-inf and high=inf for rewards without a range",
+        )
     return interval(low, high)
 
 
@@ -842,6 +847,10 @@ def decision(name: str, value: Any, asked: int) -> int:
     if isinstance(value, tuple) and hasattr(value, "id"):
         raise UnknownDecisionError(
             name, f"must be the decision's id, not the decision itself: pass {value.id}, its .id"
+        )
+    if isinstance(value, float | np.floating):
+        raise UnknownDecisionError(
+            name, f"must be a whole number, the decision's id, got {shown(value)}: tell(id, reward)"
         )
     try:
         position = whole(name, value) - 1

@@ -448,6 +448,8 @@ def _stamps(path: Path) -> dict[Path, tuple[int, int, int]]:
             if file is path:
                 raise
             continue
+        if not S_ISREG(stat.st_mode):  # opening a pipe would wait for ever
+            raise StudyError(f"{file} is not a regular file")
         stamps[file] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
     return stamps
 

@@ -115,8 +115,9 @@ def describe_arms(about: Any, R: float | None) -> tuple[ArmsInfo, float]:
     unit = _check.unit_noise(R, (info.low, info.high), own or None)
     if info.subgaussian > unit * ROUNDING:
         raise NoGuaranteeError(
-            f"rewards are {own:g}-subgaussian but the learner assumes R = {R:g}; "
-            f"use R = {own:g} or more"
+            f"rewards {'may be' if info.bounded else 'are'} {own:g}-subgaussian but the learner "
+            f"assumes R = {R:g}; use R = {own:g} or more"
+            + (", or no range (low=-inf, high=inf) if R is known" if info.bounded else "")
         )
     return info, unit
 

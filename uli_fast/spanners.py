@@ -198,9 +198,11 @@ class _Search:
         """Search the largest coefficient on column i; exchange if it is too large."""
         u = self.columns.inverse[i].copy()
         length = math.sqrt(float(u @ u))
-        point, coefficient, self.reach[i] = self._furthest(u, length)
+        point, coefficient, reach = self._furthest(u, length)
         if not self._exchanges(i, coefficient, coefficient / length, first):
+            self.reach[i] = reach
             return False
+        self.reach[i] = reach / coefficient  # on the new column
         pivot = self.exchange(*self.columns, i, point)
         self.real[i] = True
         self.swaps += 1

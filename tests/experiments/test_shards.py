@@ -263,8 +263,8 @@ def spoil(three, how):
 @pytest.mark.parametrize(
     ("how", "error", "said"),
     [
-        ("missing", ShardsError, "of 3 shards 3 missing"),
-        ("only one", ShardsError, "of 3 shards 1, 3 missing"),
+        ("missing", ShardsError, "missing: shard 3/3"),
+        ("only one", ShardsError, "missing: shard 1/3, 3/3"),
         ("the same twice", ShardsError, "shard 2/3 is there twice: .*s2 and .*s2"),
         ("a copy", ShardsError, "shard 2/3 is there twice: .*s2 and .*copy"),
         ("of another number", ShardsError, "s2 is shard 2/4, .*s1 is shard 1/3"),
@@ -339,7 +339,7 @@ def test_the_commands_run_and_merge_shards(made, tmp_path):
         assert done.exit_code == 0 and f"this is shard {i}/2" in done.output, done.output
     folders = [tmp_path / f"study-shard-{i}-of-2" for i in (1, 2)]
     one = invoke("merge", folders[0], "--out", tmp_path / "out")
-    assert one.exit_code == 1 and "Error: of 2 shards 2 missing" in one.output
+    assert one.exit_code == 1 and "Error: missing: shard 2/2" in one.output
     both = invoke("merge", *folders, "--out", tmp_path / "out")
     assert both.exit_code == 0 and "7 replications of every cell from 2 shards" in both.output
     found = experiments.Results.load(tmp_path / "out")

@@ -30,6 +30,8 @@ R_NOW = {
     "linear_free": 1.0,
     "linear_wide": 1.0,
 }
+# An R below half the range, whose intervals 0.6.0 gave though nothing was proved of them.
+TOO_NARROW = ("se_wide_r", "se_narrow_r", "pe_wide_r", "ucb_wide_r")
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +47,9 @@ def check_intervals(now, then):
         assert float(lowest) <= float(low) and float(high) <= float(highest)
 
 
-def check_said(now, then):
-    check_intervals(now["intervals"], then["intervals"])
+def check_said(now, then, name):
+    if name not in TOO_NARROW:
+        check_intervals(now["intervals"], then["intervals"])
     assert (now["active"], now["next"]) == (then["active"], then["next"])
 
 
@@ -54,7 +57,7 @@ def check_said(now, then):
 def test_a_saved_player_says_and_does_what_it_did(kept, name):
     then = json.loads((kept / "players.json").read_text())[name]
     player = uli.restore(then["state"])
-    check_said(said(player), then["said"])
+    check_said(said(player), then["said"], name)
     if name in R_NOW:
         assert player.learner.R == R_NOW[name]
 
@@ -63,7 +66,7 @@ def test_a_saved_player_says_and_does_what_it_did(kept, name):
 def test_saved_again_it_is_still_the_same(kept, name):
     then = json.loads((kept / "players.json").read_text())[name]
     again = json.loads(json.dumps(uli.restore(then["state"]).state()))
-    check_said(said(uli.restore(again)), then["said"])
+    check_said(said(uli.restore(again)), then["said"], name)
 
 
 @pytest.mark.parametrize("name", ["se_wide", "se_wide_r", "se_free", "linear_free"])
@@ -73,7 +76,8 @@ def test_a_study_goes_on_as_it_would_have(kept, tmp_path, name):
     then = json.loads((kept / "players.json").read_text())[name]["said"]
     with uli.Study.open(path) as study:
         assert list(study.active) == then["active"]
-        check_intervals(study.intervals().values(), then["intervals"])
+        if name not in TOO_NARROW:
+            check_intervals(study.intervals().values(), then["intervals"])
         assert study.learner.R == R_NOW[name]
         assert study.ask().arm == then["next"][0]
     assert len(uli.Study.audit(path).history) == 61

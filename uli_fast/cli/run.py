@@ -21,7 +21,9 @@ CONNECT_SECONDS = 10
 
 @click.command()
 @click.argument("file", type=FilePath())
-@click.option("--out", type=FilePath(), help="Folder of results.  [default: FILE-results]")
+@click.option(
+    "--out", type=FilePath(), help="Folder of results.  [default: FILE-results, FILE-shard-i-of-n]"
+)
 @click.option("--resume", is_flag=True, help="Go on where an earlier run ended.")
 @click.option("--replications", type=int, help="Instead of the number in the file.")
 @click.option("--shard", help="Only share i of n, as 2/8; uli merge joins them.")

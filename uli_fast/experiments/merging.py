@@ -97,7 +97,8 @@ def _ordered(sources: Sequence[_Source]) -> list[_Source]:
     missing = [i for i in range(1, n + 1) if i not in found] if len(found) < n else []
     if missing:
         more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
-        raise ShardsError(f"of {n} shards {', '.join(map(str, missing[:10]))}{more} missing")
+        which = ", ".join(f"{i}/{n}" for i in missing[:10])
+        raise ShardsError(f"missing: shard {which}{more}")
     return [found[i] for i in range(1, n + 1)]
 
 
