@@ -188,6 +188,13 @@ SABOTAGES = (
         "tests/players/test_warm.py::test_live_rounds_compile_nothing_once_they_have_been_played",
     ),
     Sabotage(
+        "binomial distances are squared in int64",
+        "uli_fast/kernels/_binomial.py",
+        "k = float(math.floor((2.0 * a / edge + b) * u + centre))",
+        "k = math.floor((2.0 * a / edge + b) * u + centre)",
+        "tests/kernels/test_binomial.py::test_no_draw_is_impossibly_far_from_its_mean",
+    ),
+    Sabotage(
         "PE quota halved",
         PE,
         "2.0 ** (2 * phase + 3)",

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chisquare, norm
 
-from uli_fast.kernels._binomial import LOG_ROOT_TWO_PI, binomial, log_likelihood
+from uli_fast.kernels._binomial import LOG_ROOT_TWO_PI, _accepted, binomial, log_likelihood
 
 
 @numba.njit
@@ -41,6 +41,25 @@ def test_many_trials_are_nearly_normal(p):
     assert chisquare(seen).pvalue > 1e-4
     # every residue is as likely: nothing is lost to rounding at this size
     assert chisquare(np.bincount(out % 7, minlength=7)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("n", [10**11, 10**13, 10**15, 8 * 10**15])
+def test_no_draw_is_impossibly_far_from_its_mean(n):
+    """Squares of distances beyond 3e9 do not fit in int64; they once let such draws pass."""
+    out = np.zeros(2_000_000, np.int64)
+    for p in (0.5, 0.3):
+        draw(np.random.default_rng(9), n, p, out)
+        assert np.abs(out - n * p).max() < 7.0 * np.sqrt(n * p * (1 - p))
+
+
+def test_far_draws_are_refused():
+    for n in (10**11, 10**13, 10**15):
+        variance = n * 0.25
+        for far in (10.0**9, 3.5e9, 4.5e9, 6e9, 1e10, 2.5e10):
+            for v in (0.9, 1e-3, 1e-12):
+                limit = -far * far / (2.0 * variance)
+                if limit < -50.0:
+                    assert not _accepted(float(n), 0.5, variance, n // 2 + far, v)
 
 
 def test_probabilities_are_exact():

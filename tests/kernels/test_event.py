@@ -8,7 +8,7 @@ from scipy.stats import binom, chisquare, fisher_exact, hypergeom, kstest, norm
 from uli_fast.kernels import _coins
 from uli_fast.kernels._bridges import Piece, leaves_band, log_ratio, room_in, safeties
 from uli_fast.kernels._coins import hypergeometric, normal, uniform
-from uli_fast.kernels._event import NEVER, Span, drawn_leaves, table_leaves
+from uli_fast.kernels._event import NEVER, Span, doubtful, table_leaves
 from uli_fast.kernels._intervals import Band, edge, missed
 from uli_fast.kernels._lines import tilt
 
@@ -28,7 +28,8 @@ def count(words, band, span, piece, draws):
     """Return how often a block leaves its band."""
     found = 0
     for _ in range(draws):
-        found += drawn_leaves(words, band, span, piece)
+        if doubtful(words, band, span, piece):
+            found += leaves_band(words, band, piece, span.limit)
     return found
 
 

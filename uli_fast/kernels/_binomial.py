@@ -81,17 +81,17 @@ def _transformed(rng: np.random.Generator, n: int, p: float) -> int:
             u = (0.5 if u > 0.0 else -0.5) - u
             v = rng.random() * sure
         edge = 0.5 - abs(u)
-        k = math.floor((2.0 * a / edge + b) * u + centre)
+        k = float(math.floor((2.0 * a / edge + b) * u + centre))  # whose square int64 cannot hold
         if 0.0 <= k <= trials:
             v *= (2.83 + 5.1 / b) * spread / (a / (edge * edge) + b)
             if _accepted(trials, p, variance, k, v):
-                return k
+                return int(k)
 
 
 @kernel
 def _accepted(n: float, p: float, variance: float, k: float, v: float) -> bool:
     """Say whether v <= f(k) / f(mode), by cheap bounds of the ratio where they decide."""
-    mode = math.floor((n + 1.0) * p)
+    mode = float(math.floor((n + 1.0) * p))
     far = abs(k - mode)
     if far <= 15.0:
         ratio, odds = 1.0, p / (1.0 - p)
@@ -110,7 +110,7 @@ def _accepted(n: float, p: float, variance: float, k: float, v: float) -> bool:
 
 @step
 def binomial(rng: np.random.Generator, n: int, p: float) -> int:
-    """Draw the successes in n trials, n up to 10^13."""
+    """Draw the successes in n trials, n up to 2^53."""
     rare = min(p, 1.0 - p)
     if n * rare < FEWEST:
         return int(rng.binomial(n, p))

@@ -28,7 +28,7 @@ from uli_fast._typing import F64, I64, U64
 from uli_fast.kernels._binomial import log_likelihood
 from uli_fast.kernels._coins import happens, hypergeometric, normal, uniform
 from uli_fast.kernels._intervals import Band, edge, missed
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import kernel, lean_kernel, lean_step
 from uli_fast.kernels._lines import LOG_TWO, tilt
 
 # Blocks of so many rewards are played one by one; no block of int64 is halved so often.
@@ -63,7 +63,7 @@ class Stack(NamedTuple):
     sums: F64  # (DEEP, 5) total, gain, gain under Q, that of the first half, E
 
 
-@step
+@lean_kernel
 def room_in(band: Band, piece: Piece, near: float, far: float) -> Room:
     """Return the room in the chord between the band's edges, n wd(n) at both ends.
 
@@ -76,7 +76,7 @@ def room_in(band: Band, piece: Piece, near: float, far: float) -> Room:
     return Room((far - near) / k, near + off, near - off, far + (off + drift), far - (off + drift))
 
 
-@step
+@lean_kernel
 def reach(k: int, wins: int, x: float, m: float) -> tuple[int, float]:
     """Return D and E of an arrangement that begins x above a line of slope m."""
     if m * (k - wins) < x:  # not even all failures at once reach it
@@ -84,13 +84,13 @@ def reach(k: int, wins: int, x: float, m: float) -> tuple[int, float]:
     return tilt(k, wins, x, m) if x > 0.0 else (0, 0.0)
 
 
-@step
+@lean_kernel
 def reach_of_bridge(variance: float, x: float, y: float) -> float:
     """Return E of a bridge from x to y above a line."""
     return 2.0 * x * y / variance if x > 0.0 and y > 0.0 else 0.0
 
 
-@step
+@lean_kernel
 def safeties(band: Band, piece: Piece, room: Room) -> tuple[float, float]:
     """Return E for leaving the band below and above."""
     k, gain, sigma = piece.k, piece.gain, piece.sigma
@@ -104,7 +104,7 @@ def safeties(band: Band, piece: Piece, room: Room) -> tuple[float, float]:
     return less, more
 
 
-@step
+@lean_kernel
 def gain_beyond(band: Band, piece: Piece, room: Room, side: int) -> float:
     """Return the sum under Q; it is that under P where the side is out of reach."""
     k, gain = piece.k, piece.gain
@@ -116,7 +116,7 @@ def gain_beyond(band: Band, piece: Piece, room: Room, side: int) -> float:
     return gain + reach(k, k - wins, room.above, 1.0 - band.mu - room.rise)[0]
 
 
-@kernel
+@lean_kernel
 def halve(words: U64, piece: Piece) -> float:
     """Draw the sum of the first k // 2 rewards, given that of all."""
     k, gain, sigma = piece.k, piece.gain, piece.sigma
@@ -128,7 +128,7 @@ def halve(words: U64, piece: Piece) -> float:
     return float(hypergeometric(words, wins, k - wins, half))
 
 
-@kernel
+@lean_kernel
 def play_singly(words: U64, band: Band, piece: Piece, limit: int) -> tuple[int, float]:
     """Reveal rewards one by one; return the count and the sum at the first miss, 0 if none."""
     n, total, k, gain, sigma = piece
@@ -144,7 +144,7 @@ def play_singly(words: U64, band: Band, piece: Piece, limit: int) -> tuple[int, 
     return 0, 0.0
 
 
-@kernel
+@lean_kernel
 def log_ratio(k: int, wins: int, D: int, r: int, a: int) -> float:
     """Return log L of an arrangement with a successes in r rewards to come; -inf if none is so."""
     if a > r:
@@ -154,7 +154,7 @@ def log_ratio(k: int, wins: int, D: int, r: int, a: int) -> float:
     return ends + log_likelihood(rest, p, float(a)) - log_likelihood(rest, p, float(a - D))
 
 
-@kernel
+@lean_kernel
 def log_weight(band: Band, piece: Piece, side: int, beyond: float, at: int, there: float) -> float:
     """Return log L where Q, with the sum ``beyond``, first left the band."""
     n, total, k, gain, sigma = piece
@@ -173,22 +173,23 @@ def log_weight(band: Band, piece: Piece, side: int, beyond: float, at: int, ther
     return 2.0 * y * (height / r - x / k) / (sigma * sigma)
 
 
-@kernel
+@lean_kernel
 def counts_under_P(
     words: U64, band: Band, sigma: float, stack: Stack, d: int, at: int, there: float
 ) -> bool:
     """Say by lot whether a miss inside an open piece stands for one of its law P."""
-    n, k, side, _ = stack.counts[d]
-    total, gain, beyond, _, E = stack.sums[d]
+    counts, sums = stack.counts, stack.sums
+    side, beyond, E = counts[d, 2], sums[d, 2], sums[d, 4]
     if side == NEITHER:
         return True
     if (there < at * band.mu) != (side == LOW):
         return False
-    L = log_weight(band, Piece(n, total, k, gain, sigma), side, beyond, at, there)
+    piece = Piece(counts[d, 0], sums[d, 0], counts[d, 1], sums[d, 1], sigma)
+    L = log_weight(band, piece, side, beyond, at, there)
     return bool(math.log(1.0 - uniform(words)) < L + E)
 
 
-@step
+@lean_step
 def choose_law(
     words: U64, band: Band, piece: Piece, drawn: bool, stack: Stack, d: int
 ) -> tuple[bool, float]:
@@ -205,12 +206,13 @@ def choose_law(
             return False, gain
         side = LOW if uniform(words) < 0.5 else HIGH
         beyond = gain_beyond(band, piece, room, side)
-    stack.counts[d] = n, k, side, 1
-    stack.sums[d] = total, gain, beyond, 0.0, E
+    counts, sums = stack.counts, stack.sums  # entry by entry: rows would be checked for shape
+    counts[d, 0], counts[d, 1], counts[d, 2], counts[d, 3] = n, k, side, 1
+    sums[d, 0], sums[d, 1], sums[d, 2], sums[d, 4] = total, gain, beyond, E
     return side == NEITHER or beyond != gain, beyond
 
 
-@kernel
+@lean_kernel
 def enter(
     words: U64, band: Band, piece: Piece, limit: int, drawn: bool, stack: Stack, d: int
 ) -> tuple[int, float, bool]:
@@ -237,31 +239,36 @@ def enter(
     return at, there, False
 
 
+@lean_step
+def half_of(stack: Stack, d: int, sigma: float, second: bool) -> Piece:
+    """Return one half of an open piece."""
+    n, k = stack.counts[d, 0], stack.counts[d, 1]
+    total, beyond, some = stack.sums[d, 0], stack.sums[d, 2], stack.sums[d, 3]
+    if second:
+        return Piece(n + k // 2, total + some, k - k // 2, beyond - some, sigma)
+    return Piece(n, total, k // 2, some, sigma)
+
+
 @kernel
 def leaves_band(words: U64, band: Band, piece: Piece, limit: int) -> bool:
     """Say whether a piece with which 2 exp(-E) has happened leaves its band."""
-    sigma, d, drawn = piece.sigma, 0, True
+    sigma, d, drawn = piece.sigma, int(np.int64(0)), True  # no literal: one type of d
     stack = Stack(np.zeros((DEEP, 4), np.int64), np.zeros((DEEP, 5)))
     while True:
-        at, there, opened = enter(words, band, piece, limit, drawn, stack, d)
+        at, there, going_on = enter(words, band, piece, limit, drawn, stack, d)
         drawn = False
-        n, k = stack.counts[d, 0], stack.counts[d, 1]
-        if opened:
-            piece = Piece(n, stack.sums[d, 0], k // 2, stack.sums[d, 3], sigma)
+        if going_on:
+            piece = half_of(stack, d, sigma, False)
             d += 1
-            continue
-        while d > 0:
+        while d > 0 and not going_on:  # back to where a second half is to come
             d -= 1
             if at > 0:
                 if not counts_under_P(words, band, sigma, stack, d, at, there):
                     at = 0
             elif stack.counts[d, 3] == 1:
                 stack.counts[d, 3] = 0
-                n, k = stack.counts[d, 0], stack.counts[d, 1]
-                total, _, beyond, some, _ = stack.sums[d]
-                piece = Piece(n + k // 2, total + some, k - k // 2, beyond - some, sigma)
+                piece = half_of(stack, d, sigma, True)
                 d += 1
-                opened = True
-                break
-        if not opened:
+                going_on = True
+        if not going_on:
             return at > 0

@@ -4,6 +4,9 @@ Round by round every interval is looked at. A block of rewards is drawn as a sum
 intervals in between are known in law only: kernels/_bridges.py decides by lot, exactly and
 from a stream of its own, whether one of them missed. Tables are looked up.
 
+Nearly always one uniform says that nothing was missed. The other blocks are put off: nothing
+depends on them, and what has to be compiled to follow them is not needed by most runs.
+
 Duels (known rewards first, then drawn ones) are not asked for their event: nothing is watched.
 """
 
@@ -12,13 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from uli_fast._typing import B1, F64, U64, Total
+import numpy as np
+
+from uli_fast._typing import B1, F64, I64, U64, Total
 from uli_fast.kernels._arms import ROUND, ArmState
 from uli_fast.kernels._binomial import binomial
 from uli_fast.kernels._bridges import Piece, leaves_band, room_in, safeties
-from uli_fast.kernels._coins import happens
+from uli_fast.kernels._coins import bits, happens
 from uli_fast.kernels._intervals import Band, edge, missed
-from uli_fast.kernels._jit import by_type, kernel, step
+from uli_fast.kernels._jit import by_type, kernel, lean_kernel, step
 from uli_fast.kernels._lines import LOG_TWO
 from uli_fast.kernels._rewards import (
     GAUSSIAN,
@@ -31,10 +36,22 @@ from uli_fast.kernels._rewards import (
 
 # An arm that is left alone is watched in blocks of three times its plays: their chords
 # are still close to the band. Sums are exact up to 2^53.
-LONGEST = 4 * 10**15
+LONGEST = 8 * 10**15
+
+# The blocks of an arm that is left alone up to round 10^18 are fewer.
+MOST_ALONE = 200
 
 # What has probability 2 exp(-45), 6e-20, is not drawn: less than 10^-16 in all blocks of a run.
 NEVER = 45.0
+
+
+class Watch(NamedTuple):
+    """The second stream of a run, and the blocks that were put off."""
+
+    # (2 + rows,) state of the stream of kernels/_coins.py; how many blocks; their own states
+    words: U64
+    counts: I64  # (rows, 4) of each: arm, n, k and what of n + k is within the horizon
+    sums: F64  # (rows, 3) total, gain, sigma
 
 
 class Span(NamedTuple):
@@ -94,15 +111,15 @@ def farthest(mu: F64, active: B1, n: int, total: Total) -> float:
 
 
 def leaves(
-    law: Law, words: U64, a: int, band: Band, span: Span, before: Total, after: Total
+    law: Law, watch: Watch, a: int, band: Band, span: Span, before: Total, after: Total
 ) -> bool:
-    """Say whether a block leaves its band on the way from one sum to another, by lot."""
+    """Say whether a block leaves its band on the way from one sum to another, or put it off."""
     raise TypeError("leaves is called from compiled kernels only")
 
 
 @by_type(leaves)
 def _leaves(
-    law: Any, words: Any, a: Any, band: Any, span: Any, before: Any, after: Any
+    law: Any, watch: Any, a: Any, band: Any, span: Any, before: Any, after: Any
 ) -> Callable[..., bool]:
     if law.instance_class is RealLaw:
         return _real_leaves
@@ -110,38 +127,62 @@ def _leaves(
 
 
 def _never_leaves(
-    law: Any, words: Any, a: Any, band: Any, span: Any, before: Any, after: Any
+    law: Any, watch: Any, a: Any, band: Any, span: Any, before: Any, after: Any
 ) -> bool:
     return False
 
 
 def _arrangement_leaves(
-    law: Any, words: Any, a: Any, band: Any, span: Any, before: Any, after: Any
+    law: Any, watch: Any, a: Any, band: Any, span: Any, before: Any, after: Any
 ) -> bool:
     piece = Piece(span.n, float(before), span.k, float(after - before), 0.0)
-    return drawn_leaves(words, band, span, piece)
+    if doubtful(watch.words, band, span, piece):
+        put_off(watch, a, piece, span.limit)
+    return False
 
 
 def _real_leaves(
-    law: Any, words: Any, a: Any, band: Any, span: Any, before: Any, after: Any
+    law: Any, watch: Any, a: Any, band: Any, span: Any, before: Any, after: Any
 ) -> bool:
     if law.kind == TABLE:
         return table_leaves(law.prefix[a], band, span)
     piece = Piece(span.n, before, span.k, after - before, law.scale[0, a])
-    return drawn_leaves(words, band, span, piece)
+    if doubtful(watch.words, band, span, piece):
+        put_off(watch, a, piece, span.limit)
+    return False
 
 
-@step
-def drawn_leaves(words: U64, band: Band, span: Span, piece: Piece) -> bool:
-    """Draw whether rewards whose sum alone is known leave their band."""
+@lean_kernel
+def doubtful(words: U64, band: Band, span: Span, piece: Piece) -> bool:
+    """Draw whether rewards whose sum alone is known have to be followed."""
     less, more = safeties(band, piece, room_in(band, piece, span.near, span.far))
     E = min(less, more)
-    if E > NEVER or (E > LOG_TWO and not happens(words, E - LOG_TWO)):
-        return False
-    return leaves_band(words, band, piece, span.limit)
+    return E <= LOG_TWO or (E <= NEVER and happens(words, E - LOG_TWO))
+
+
+@lean_kernel
+def put_off(watch: Watch, a: int, piece: Piece, limit: int) -> None:
+    """Keep a block to be followed later; from a stream of its own, so it ends alike."""
+    i, counts, sums = np.int64(watch.words[1]), watch.counts, watch.sums
+    counts[i, 0], counts[i, 1], counts[i, 2], counts[i, 3] = a, piece.n, piece.k, limit
+    sums[i, 0], sums[i, 1], sums[i, 2] = piece.total, piece.gain, piece.sigma
+    watch.words[2 + i] = bits(watch.words)
+    watch.words[1] = i + 1
 
 
 @kernel
+def some_leave(watch: Watch, mu: F64, delta: float, R: float) -> bool:
+    """Follow the blocks that were put off; say whether one of them leaves its band."""
+    counts, sums, found = watch.counts, watch.sums, False
+    for i in range(np.int64(watch.words[1])):
+        band = Band(mu[counts[i, 0]], mu.shape[0], delta, R)
+        piece = Piece(counts[i, 1], sums[i, 0], counts[i, 2], sums[i, 1], sums[i, 2])
+        found = found or leaves_band(watch.words[2 + i : 3 + i], band, piece, counts[i, 3])
+    watch.words[1] = 0
+    return found
+
+
+@lean_kernel
 def table_leaves(sums: F64, band: Band, span: Span) -> bool:
     """Look up all sums of a block; only those beyond the chord need their interval."""
     n, k, limit, near, far = span
@@ -178,7 +219,7 @@ def _real_stretch(law: Any, a: Any, n: Any, total: Any) -> Any:
 
 
 @kernel
-def watch_alone(law: Law, words: U64, state: ArmState, a: int, band: Band, T: int) -> None:
+def watch_alone(law: Law, watch: Watch, state: ArmState, a: int, band: Band, T: int) -> None:
     """Note whether arm a, which alone is left, misses an interval by round T.
 
     Its rewards decide nothing and are drawn for this alone, after all others.
@@ -188,6 +229,6 @@ def watch_alone(law: Law, words: U64, state: ArmState, a: int, band: Band, T: in
     while n < limit and not state.broken[0]:
         k, after = next_stretch(law, a, n, total)
         span = Span(n, k, limit, near, edge(band, n + k))
-        ends = n + k <= limit and missed(band, n + k, after)
-        state.broken[0] = ends or leaves(law, words, a, band, span, total, after)
+        ends = n + k <= limit and missed(band, n + k, float(after))
+        state.broken[0] = ends or leaves(law, watch, a, band, span, total, after)
         n, total, near = n + k, after, span.far

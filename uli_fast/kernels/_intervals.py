@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import kernel, lean_kernel, lean_step
 
 
 class Band(NamedTuple):
@@ -25,7 +25,7 @@ def width(n: int, K: int, delta: float, R: float) -> float:
     return float(R * np.sqrt(2.0 * log_term / n))
 
 
-@step
+@lean_step
 def edge(band: Band, n: int) -> float:
     """Return n wd(n): how far a sum of n rewards may be from n mu.
 
@@ -35,7 +35,7 @@ def edge(band: Band, n: int) -> float:
     return n * width(n, band.K, band.delta, band.R)
 
 
-@kernel
+@lean_kernel
 def missed(band: Band, n: int, total: float) -> bool:
     """Say whether the interval after n rewards misses the mean, as round by round it would."""
     mean, wd = total / n, width(n, band.K, band.delta, band.R)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uli_fast._typing import B1, F64, I64, U64, Total
+from uli_fast._typing import B1, F64, I64, Total
 from uli_fast.kernels._arms import (
     ROUND,
     ArmState,
@@ -30,7 +30,7 @@ from uli_fast.kernels._blocks import (
     plan_sweeps,
     swing,
 )
-from uli_fast.kernels._event import Span, is_watched, leaves, may_leave, watch_alone
+from uli_fast.kernels._event import Span, Watch, is_watched, leaves, may_leave, watch_alone
 from uli_fast.kernels._intervals import Band, width
 from uli_fast.kernels._jit import kernel, step
 from uli_fast.kernels._rewards import Law, play_one
@@ -242,7 +242,7 @@ def sweep_block(
     law: Law,
     state: ArmState,
     bounds: Bounds,
-    words: U64,
+    watch: Watch,
     before: Total,
     k: int,
     T: int,
@@ -269,7 +269,7 @@ def sweep_block(
                 state.last[a] = t + (turns - 1) * m + i + 1
             if watched and not state.broken[0]:
                 band, part = Band(law.mu[a], K, delta, R), Span(n, k, n + turns, near, span.far)
-                state.broken[0] = leaves(law, words, a, band, part, before[a], total)
+                state.broken[0] = leaves(law, watch, a, band, part, before[a], total)
             i += 1
     state.clock[ROUND] = t + k * m
 
@@ -279,7 +279,7 @@ def play_skipping(
     law: Law,
     state: ArmState,
     record: Record,
-    words: U64,
+    watch: Watch,
     delta: float,
     R: float,
     T: int,
@@ -287,14 +287,14 @@ def play_skipping(
 ) -> bool:
     """Play blocks of sweeps where nobody can fall, single rounds elsewhere.
 
-    ``words`` are a stream of their own, for what happened in blocks and decides nothing.
+    It comes back early where a block was put off, for ``some_leave``.
     """
     first_rounds = min(T, FIRST_BLOCK * state.n.shape[0])
     if state.clock[ROUND] < first_rounds:
         play_rounds(law, state, record, delta, R, first_rounds, first_rounds)
     bounds = restore_bounds(state, delta, R)
     n, active, before = state.n, state.active, state.total.copy()
-    while budget > 0 and state.clock[ROUND] < T:
+    while budget > 0 and state.clock[ROUND] < T and watch.words[1] == 0:
         budget -= 1
         first = 0
         while not active[first]:
@@ -305,7 +305,7 @@ def play_skipping(
         if first == final:
             if is_watched(law) and not state.broken[0]:
                 band = Band(law.mu[first], n.shape[0], delta, R)
-                watch_alone(law, words, state, first, band, T)
+                watch_alone(law, watch, state, first, band, T)
             play_out(state, record, first, T)
             break
         k, room = 0, np.inf
@@ -325,7 +325,7 @@ def play_skipping(
         m = count_active(active)
         if state.clock[ROUND] + k * m >= next_stop(record):
             note_sweeps(record, n, active, state.clock[ROUND], k, m)
-        sweep_block(law, state, bounds, words, before, k, T, delta, R)
+        sweep_block(law, state, bounds, watch, before, k, T, delta, R)
         if is_gaussian(law):
             state.tv[0] += m * BLOCK_FAILURE
     return bool(state.clock[ROUND] >= T)

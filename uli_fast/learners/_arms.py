@@ -17,6 +17,7 @@ from uli_fast.guarantees import Guarantee
 if TYPE_CHECKING:
     from uli_fast._check import Bounds, Labels
     from uli_fast.kernels._arms import ArmState, Record
+    from uli_fast.kernels._event import Watch
     from uli_fast.kernels._rewards import Law
     from uli_fast.learners._sets import BlockLog
     from uli_fast.players._base import Player
@@ -133,10 +134,15 @@ def guarantee_or_warning(guarantee: Callable[[Any], Guarantee], about: Any) -> G
         return None
 
 
-def spare_words(rng: np.random.Generator) -> U64:
-    """Return the state of a second stream for the same seed, which leaves the first alone."""
-    words: Any = rng.bit_generator.state["state"]  # 128 bits each, of PCG64
-    return np.array([words["state"] & 0xFFFFFFFFFFFFFFFF], np.uint64)
+def new_watch(law: Law) -> Watch:
+    """Allocate what a run needs to know whether its event held in blocks, from the same seed."""
+    from uli_fast.kernels._event import MOST_ALONE, Watch
+
+    rows = max(law.mu.size, MOST_ALONE)  # a block of each arm, or all blocks of one
+    state: Any = law.rng.bit_generator.state["state"]  # of PCG64, two times 128 bits
+    words = np.zeros(2 + rows, np.uint64)
+    words[0] = state["state"] & 0xFFFFFFFFFFFFFFFF
+    return Watch(words, np.empty((rows, 4), np.int64), np.empty((rows, 3)))
 
 
 def new_state(law: Law) -> ArmState:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from uli_fast.guarantees import Guarantee, describe_arms
-from uli_fast.learners._arms import ArmLearner, ArmRun, new_state, spare_words
+from uli_fast.learners._arms import ArmLearner, ArmRun, new_state, new_watch
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -54,8 +54,17 @@ class SuccessiveElimination(ArmLearner):
         state, after = new_state(law), (self.delta, self.noise_on(problem), horizon)
         if engine == "rounds":
             return ArmRun(state, lambda left: kernel.play_rounds(law, state, record, *after, left))
-        words, play = spare_words(law.rng), kernel.play_skipping
-        return ArmRun(state, lambda left: play(law, state, record, words, *after, left))
+        watch, play = new_watch(law), kernel.play_skipping
+
+        def advance(left: int) -> bool:
+            done = play(law, state, record, watch, *after, left)
+            if watch.words[1]:
+                from uli_fast.kernels._event import some_leave
+
+                state.broken[0] |= some_leave(watch, law.mu, self.delta, self.R)
+            return done
+
+        return ArmRun(state, advance)
 
     def _player(self, labels: Labels, low: float, high: float) -> SuccessivePlayer:
         from uli_fast.players.successive_elimination import SuccessivePlayer
