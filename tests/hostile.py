@@ -563,6 +563,7 @@ def every_change(kind: str, most: int) -> None:
     import uli_fast as uli
     from uli_fast.errors import StateError, UliError
 
+    signal.alarm(0)  # kernels may have to be compiled before the first change
     warnings.simplefilter("ignore")  # of phases that are far too short to mean anything
     player = policies() if kind == "PolicyElimination" else told(kind)
     state = json.loads(json.dumps(player.state()))

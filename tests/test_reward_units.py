@@ -194,3 +194,12 @@ def test_wide_noise_is_never_certified_on_a_default():
             player.tell(decision.id, rng.normal(0.0 if decision.arm == "a" else 1.0, 10.0))
         lost += "b" not in player.active
     assert lost == 0
+
+
+def test_far_means_end_and_claim_nothing_of_the_event():
+    """Sums far from 0 are rounded by more than their intervals: nobody looks inside blocks."""
+    far, near = uli.GaussianBandit([1e9, 0.0]), uli.GaussianBandit([1.0, 0.0])
+    learner = uli.SuccessiveElimination(0.05, R=1.0)
+    assert uli.simulate(learner, far, 10**13, seed=1).event_held is None
+    assert uli.simulate(learner, near, 10**13, seed=1).event_held is not None
+    assert uli.simulate(learner, far, 100, seed=1, engine="rounds").event_held is not None

@@ -51,6 +51,7 @@ from uli_fast._files import inode as _inode
 from uli_fast._remains import (
     check_log,
     check_one_name,
+    check_regular,
     check_remains,
     log_of,
     refused,
@@ -448,8 +449,7 @@ def _stamps(path: Path) -> dict[Path, tuple[int, int, int]]:
             if file is path:
                 raise
             continue
-        if not S_ISREG(stat.st_mode):  # opening a pipe would wait for ever
-            raise StudyError(f"{file} is not a regular file")
+        check_regular(file)
         stamps[file] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
     return stamps
 

@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from stat import S_ISREG
 
 from uli_fast._wal import damage
 from uli_fast.errors import StudyError, StudyLockedError, StudyWriteError
@@ -33,6 +34,7 @@ def check_remains(path: Path, named: Path) -> None:
 
     It deletes a log without its file, too. A beginning that was killed leaves no log.
     """
+    check_regular(Path(log_of(path)))
     log, size = size_of(log_of(path)), size_of(path)
     if log and size < HEADER:
         raise StudyError(
@@ -41,6 +43,16 @@ def check_remains(path: Path, named: Path) -> None:
         )
     if 0 < size < HEADER:
         raise StudyError(f"{named} is damaged or no study: it has {size} bytes")
+
+
+def check_regular(file: Path) -> None:
+    """Refuse a pipe, a device or a folder in place of a file: reading might never end."""
+    try:
+        mode = file.stat().st_mode
+    except OSError:
+        return
+    if not S_ISREG(mode):
+        raise StudyError(f"{file} is not a regular file")
 
 
 def check_one_name(path: Path, named: Path) -> None:

@@ -158,7 +158,7 @@ def simulate(
         recorded_regret=out.regret,
         guarantee=guarantee,
         baseline=learner.baseline,
-        event_held=~out.broken if learner.has_event else None,
+        event_held=~out.broken if learner.knows_event(problem, chosen) else None,
         ratios=None if np.isnan(out.ratios).all() else out.ratios,
         quotas=None if quotas is None else np.array(quotas, np.int64),
         phase_lengths=None if lengths is None else np.array(lengths, np.int64),

@@ -255,3 +255,14 @@ def test_the_lock_ends_with_the_process_that_opened_whatever_it_forked(path):
                 assert [r.request_id for r in study.history()] == ["first"]
         finally:
             os.kill(child, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_a_pipe_in_place_of_a_file_is_never_opened(path, suffix):
+    treat(path, range(2))
+    other = path.with_name(f"{path.name}{suffix}")
+    other.unlink(missing_ok=True)
+    os.mkfifo(other)
+    for look in (uli.Study.read, uli.Study.audit, uli.Study.open):
+        with pytest.raises(uli.errors.UliError):
+            look(path)

@@ -186,6 +186,8 @@ def some_leave(watch: Watch, mu: F64, delta: float, R: float) -> bool:
 def table_leaves(sums: F64, band: Band, span: Span) -> bool:
     """Look up all sums of a block; only those beyond the chord need their interval."""
     n, k, limit, near, far = span
+    if n >= sums.shape[0]:  # the run is refused: it used more rewards than there are
+        return False
     room = room_in(band, Piece(n, sums[n], k, 0.0, 0.0), near, far)
     for i in range(1, min(k, limit - n, sums.shape[0] - 1 - n) + 1):
         moved, more = sums[n + i] - sums[n] - i * band.mu, i * room.rise

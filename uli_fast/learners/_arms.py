@@ -70,6 +70,10 @@ class ArmLearner:
         """Refuse a problem or a horizon that this learner cannot play."""
         self.noise_on(problem)
 
+    def knows_event(self, problem: ArmBandit, engine: str) -> bool:
+        """Return whether runs know if all confidence intervals held."""
+        return self.has_event
+
     def noise_on(self, problem: ArmBandit) -> float:
         """Return R on the learner's scale, refusing a problem that asks for one to be given."""
         own = problem.subgaussian * problem.scale
