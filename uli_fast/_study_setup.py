@@ -61,12 +61,7 @@ class Setup:
 
     @property
     def plain(self) -> bool:
-        """Whether a player can be saved, and restored without playing everything again.
-
-        One of policies cannot, nor one with a rule, base or set of the user's own.
-        """
-        if isinstance(self.learner, PolicyElimination):
-            return False
+        """Whether a player can be saved and restored with nothing of the user's own in it."""
         arms = self.arguments.get("arms")
         values = parameters(self.learner).values()
         return all(map(_is_plain, values)) and (isinstance(arms, np.ndarray) or _is_plain(arms))
