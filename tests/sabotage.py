@@ -116,8 +116,8 @@ SABOTAGES = (
     Sabotage(
         "SE block does not count a pull",
         SE,
-        "n = state.n[a] + k",
-        "n = state.n[a] + k - 1",
+        "state.n[a], total = n + k, state.total[a]",
+        "state.n[a], total = n + k - 1, state.total[a]",
         f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[successive_elimination]",
     ),
     Sabotage(
@@ -137,8 +137,8 @@ SABOTAGES = (
     Sabotage(
         "an arm that is left alone is not watched",
         SE,
-        "            if is_watched(law) and not state.broken[0]:",
-        "            if False:",
+        "    if is_watched(law) and not state.broken[0]:",
+        "    if False:",
         f"{EVENTS}::test_an_arm_that_is_left_alone_fails_as_often_as_computed",
     ),
     Sabotage(
@@ -669,7 +669,7 @@ SABOTAGES = (
     # The same and others, as rows of `uli verify` see them.
     Sabotage(
         "row: SE width x 0.8",
-        SE,
+        WIDTH,
         "return float(R * np.sqrt(",
         "return float(0.8 * R * np.sqrt(",
         f"{ROW}[upperbound_pull]",
