@@ -148,8 +148,8 @@ SABOTAGES = (
     Sabotage(
         "an arm that is left alone is not watched",
         SE,
-        "            if is_watched(law) and not state.broken[0]:",
-        "            if False:",
+        "    if is_watched(law) and not state.broken[0]:",
+        "    if False:",
         f"{EVENTS}::test_an_arm_that_is_left_alone_fails_as_often_as_computed",
     ),
     Sabotage(
@@ -190,8 +190,8 @@ SABOTAGES = (
     Sabotage(
         "binomial distances are squared in int64",
         "uli_fast/kernels/_binomial.py",
-        "k = float(math.floor((2.0 * a / edge + b) * u + centre))",
-        "k = math.floor((2.0 * a / edge + b) * u + centre)",
+        "far = abs(k - mode)",
+        "far = int(abs(k - mode))",
         "tests/kernels/test_binomial.py::test_no_draw_is_impossibly_far_from_its_mean",
     ),
     Sabotage(
@@ -680,7 +680,7 @@ SABOTAGES = (
     # The same and others, as rows of `uli verify` see them.
     Sabotage(
         "row: SE width x 0.8",
-        "uli_fast/kernels/_intervals.py",
+        WIDTH,
         "return float(R * np.sqrt(",
         "return float(0.8 * R * np.sqrt(",
         f"{ROW}[upperbound_pull]",

@@ -274,6 +274,23 @@ def sweep_block(
     state.clock[ROUND] = t + k * m
 
 
+@step
+def play_alone(
+    law: Law,
+    state: ArmState,
+    record: Record,
+    watch: Watch,
+    a: int,
+    T: int,
+    delta: float,
+    R: float,
+) -> None:
+    """Play the last arm to the horizon and watch its intervals."""
+    if is_watched(law) and not state.broken[0]:
+        watch_alone(law, watch, state, a, Band(law.mu[a], state.n.shape[0], delta, R), T)
+    play_out(state, record, a, T)
+
+
 @kernel
 def play_skipping(
     law: Law,
@@ -303,10 +320,7 @@ def play_skipping(
         while not active[final]:
             final -= 1
         if first == final:
-            if is_watched(law) and not state.broken[0]:
-                band = Band(law.mu[first], n.shape[0], delta, R)
-                watch_alone(law, watch, state, first, band, T)
-            play_out(state, record, first, T)
+            play_alone(law, state, record, watch, first, T, delta, R)
             break
         k, room = 0, np.inf
         if n[first] == n[final]:  # between two sweeps
