@@ -105,7 +105,8 @@ def _compare(
     """Compare all that was saved; an older state may not have all of it."""
     here, there = player.state(), fresh.state()
     for name in here.keys() & saved.keys() - set(besides):
-        old, new = here[name], there[name]
+        # Loading narrows what is known by the intervals of the moment, and so hides a wider one.
+        old, new = saved[name] if name == "known" else here[name], there[name]
         if isinstance(old, dict) and isinstance(saved[name], Mapping):
             old, new = ({k: x[k] for k in x if k in saved[name]} for x in (old, new))
         if not _same(old, new):
