@@ -9,6 +9,7 @@ import pytest
 
 import uli_fast as uli
 from tests.naive import certificates as naive
+from tests.players.telling import tell
 from uli_fast.errors import NoGuaranteeError, StateError
 from uli_fast.players import revived
 
@@ -16,16 +17,6 @@ INF = {"low": -math.inf, "high": math.inf}
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.6], [-0.5, 0.2]])
 SE, PE, LINEAR = uli.SuccessiveElimination, uli.PhasedElimination, uli.LinearElimination
 FROM_0_6_0 = Path(__file__).parent / "from_0_6_0"
-
-
-def tell(player, outcome):
-    d = player.ask()
-    x = outcome(d.arm)
-    if x is None:
-        player.tell_missing(d.id, "gone")
-    else:
-        player.tell(d.id, x)
-    return d.arm, x
 
 
 def through_json(player, **more):

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import uli_fast as uli
+from tests.players.telling import tell
 from uli_fast._schedule import PhasePlan
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.learners import _policy_sets
@@ -16,15 +17,6 @@ from uli_fast.players import policy_elimination as live_policies
 
 SE, PE, LINEAR = uli.SuccessiveElimination, uli.PhasedElimination, uli.LinearElimination
 EDGE = 1.0 - 1e-9  # of the largest error that an event allows
-
-
-def tell(player, outcome):
-    d = player.ask()
-    x = outcome(d.arm)
-    if x is None:
-        player.tell_missing(d.id, "gone")
-    else:
-        player.tell(d.id, x)
 
 
 def tightness(player, gaps):

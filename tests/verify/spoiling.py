@@ -1,5 +1,6 @@
 """Break a constant, run a row, put the constant back."""
 
+import uli_fast as uli
 from uli_fast import guarantees
 from uli_fast.verify import checks
 
@@ -19,6 +20,21 @@ def all_fail(spoil, rows, monkeypatch):
     found = verdicts(spoil, rows, monkeypatch)
     assert {id: said for id, (said, _) in found.items()} == dict.fromkeys(rows, "fails"), found
     assert not any("Error" in measured for _, measured in found.values()), found
+
+
+def lil_times(factor):
+    """Return a sabotage that multiplies the bonus of lil'UCB."""
+
+    def spoil(m):
+        rule = uli.LilUCB.rule
+
+        def larger(self, R=0.5):
+            known = rule(self, R)
+            return known._replace(factor=factor * known.factor)
+
+        m.setattr(uli.LilUCB, "rule", larger)
+
+    return spoil
 
 
 def times(module, name, factor):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.verify.spoiling import all_fail, bound_times, times
+from tests.verify.spoiling import all_fail, bound_times, lil_times, times
 from uli_fast.lower_bounds import se_stay
 from uli_fast.verify import exact, remarks
 
@@ -92,16 +92,6 @@ def shorter_phases(m):
     )
 
 
-def optimistic_rule(m):
-    rule = uli.LilUCB.rule
-
-    def larger(self, R=0.5):
-        known = rule(self, R)
-        return known._replace(factor=1.01 * known.factor)
-
-    m.setattr(uli.LilUCB, "rule", larger)
-
-
 SABOTAGES = {
     "PE quota halved": (shorter_phases, ("discussion_expected_reg",)),
     "delta kept where T grows": (
@@ -112,7 +102,7 @@ SABOTAGES = {
         times(uli.Guarantee, "regret", 0.1),
         ("discussion_expected_reg-remedy",),
     ),
-    "lil'UCB's bonus x 1.01": (optimistic_rule, ("ULI_stronger",)),
+    "lil'UCB's bonus x 1.01": (lil_times(1.01), ("ULI_stronger",)),
     "F_UPAC of lil'UCB from a fifth of its bonus": (
         times(remarks, "lil_radius", 0.2),
         ("ULI_stronger",),
