@@ -1,0 +1,49 @@
+"""Wealth of tests by betting: mixtures over bets, and the looks at which they are read.
+
+A bettor who wins nothing on average multiplies her money by 1/alpha with probability at most
+alpha, at all times together (Ville). Mixtures of bets are bets; their logarithms are kept.
+"""
+
+from __future__ import annotations
+
+import math
+
+from uli_fast.kernels._jit import kernel
+
+LOG_2 = math.log(2.0)
+# Below it the tail of the normal law is a series, correct to 1e-12; above it erfc does not vanish.
+FAR = -30.0
+
+
+@kernel
+def next_look(n: int) -> int:
+    """Return the sweep of the look after that of sweep n: floor(1.02 n), at least n + 1."""
+    return n + max(1, n // 50)
+
+
+@kernel
+def log_mills(x: float) -> float:
+    """Return x^2 / 2 + log Phi(x), which neither overflows nor vanishes."""
+    if x > FAR:
+        return 0.5 * x * x + math.log(0.5 * math.erfc(-x / math.sqrt(2.0)))
+    y = 1.0 / (x * x)
+    series = y * (-1.0 + y * (3.0 + y * (-15.0 + y * 105.0)))
+    return -math.log(-x) - 0.5 * math.log(2.0 * math.pi) + math.log1p(series)
+
+
+@kernel
+def log_mix(D: float, v: float, rho: float) -> float:
+    """Return the log of E exp(u D - u^2 v / 2) over u = |N(0, 1 / rho)|.
+
+    It is the wealth of a bet on D > 0 where D is a sum of variance proxy v, 1 at D = v = 0. It
+    rises with D and falls with v.
+    """
+    return LOG_2 - 0.5 * math.log1p(v / rho) + log_mills(D / math.sqrt(v + rho))
+
+
+@kernel
+def log_add(x: float, y: float) -> float:
+    """Return log(e^x + e^y)."""
+    if x < y:
+        x, y = y, x
+    return x + math.log1p(math.exp(y - x)) if y > -math.inf else x
