@@ -142,34 +142,30 @@ class Race:
 
 
 def play(reward, K, T, delta, leader=2, R=0.5, first=True, share=SHARE):
-    """Play T rounds; reward(a, i) is the i-th reward of arm a, from 0, or None."""
+    """Play T rounds; reward(a, i) is the i-th reward of arm a, from 0, or None.
+
+    A look that falls due with round T is made.
+    """
     race = Race(K, delta, leader, R, first, share)
-    bets, arms, eliminated = race.bets, [], [0] * K
-    last = [0] * K
+    bets, arms, last, eliminated = race.bets, [], [0] * K, [0] * K
     next_look = 1
-    while True:
-        for a in list(race.active):
-            plays = race.r if a == race.leader else 1
-            for _ in range(plays):
-                arms.append(a)
-                last[a] = len(arms)
-                bets.play(a, reward(a, bets.N[a]), 1.0 / plays, 1.0 / plays)
-                if len(arms) == T:
-                    return {
-                        "arms": arms,
-                        "n": bets.N,
-                        "last": last,
-                        "eliminated": eliminated,
-                        "looks": race.looks,
-                        "race": race,
-                    }
-        bets.n += 1
-        if bets.n == next_look and len(race.active) > 1:
+    while len(arms) < T:
+        plays = {a: race.r if a == race.leader else 1 for a in race.active}
+        sweep = [a for a in race.active for _ in range(plays[a])]
+        whole = len(sweep) <= T - len(arms)
+        for a in sweep[: T - len(arms)]:
+            arms.append(a)
+            last[a] = len(arms)
+            bets.play(a, reward(a, bets.N[a]), 1.0 / plays[a], 1.0 / plays[a])
+        bets.n += whole
+        if whole and bets.n == next_look and len(race.active) > 1:
             before = set(race.active)
             race.look()
             for a in before - set(race.active):
                 eliminated[a] = len(arms)
             next_look = look_after(bets.n)
+    counts = {"arms": arms, "n": bets.N, "last": last, "eliminated": eliminated}
+    return {**counts, "looks": race.looks, "race": race}
 
 
 # F, and the rounds it needs.
