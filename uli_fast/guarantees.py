@@ -198,8 +198,12 @@ _FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
 
 _SOURCES: dict[str, tuple[Constant, ...]] = {
     "BET": (
-        Constant("2 c(n) / n", 2.0, "a survivor's sum and the best one's are off by less than c(n)"),
-        Constant("0.9 delta", _looks.ELIMINATION, "the other tenth is for intervals of single arms"),
+        Constant(
+            "2 c(n) / n", 2.0, "sums of a survivor and the best arm are off by less than c(n)"
+        ),
+        Constant(
+            "0.9 delta", _looks.ELIMINATION, "the other tenth is for intervals of single arms"
+        ),
         Constant("K - 1 + r", 1.0, "rounds of a sweep: the leader is played r times"),
     ),
     "SE-MAB": (

@@ -83,7 +83,7 @@ def set_bets(book: Book, bets: Bets, theta: float) -> None:
 
 @kernel
 def take_sums(book: Book, odds: F64, a: int, r: float, plays: float, total: float) -> None:
-    """Take in plays of arm a by their sum; rewards other than 0 and 1 lose by it (log is concave)."""
+    """Take in plays of arm a by their sum; others than 0 and 1 earn less so (log is concave)."""
     lost = plays - total
     for g in range(book.mark[FIRST], book.mark[ENTERED]):
         book.P[a, g] += total * odds[0, g] + lost * odds[1, g]

@@ -34,8 +34,16 @@ from uli_fast.kernels._book import (
     take_one,
     take_sums,
 )
-from uli_fast.kernels._jit import by_type, kernel, lean_step
-from uli_fast.kernels._rewards import DETERMINISTIC, GAUSSIAN, Law, RealLaw, play_one, total_after
+from uli_fast.kernels._jit import by_type, kernel, lean_kernel, lean_step
+from uli_fast.kernels._rewards import (
+    DETERMINISTIC,
+    GAUSSIAN,
+    BernoulliLaw,
+    Law,
+    RealLaw,
+    play_one,
+    total_after,
+)
 from uli_fast.kernels._wealth import LOG_2, log_add, log_mix, next_look
 
 # A bet leaves for ever once it has less than e^-60 of its money for every pair.
@@ -230,6 +238,33 @@ def close_block(law: Law, state: ArmState, start: BlockStart, book: Book, bets: 
     eliminate(book, bets, state.active, state.eliminated, state.clock[ROUND])
 
 
+@lean_kernel
+def count_wins(rng: np.random.Generator, p: F64, wins: I64, L: int, k: int) -> None:
+    """Play k sweeps of L coins with probabilities p, in turn, and count."""
+    for _ in range(k):
+        for i in range(L):
+            wins[i] += rng.random() < p[i]
+
+
+def play_sweeps(law: Law, state: ArmState, order: I64, L: int, k: int) -> int:
+    """Play whole sweeps, at most k, where that is quick; return how many (compiled code only)."""
+    raise TypeError("play_sweeps is called from compiled kernels only")
+
+
+@by_type(play_sweeps)
+def _play_sweeps(law: Any, state: Any, order: Any, L: Any, k: Any) -> Callable[..., int]:
+    return _toss if law.instance_class is BernoulliLaw else lambda law, state, order, L, k: 0
+
+
+def _toss(law: Any, state: Any, order: Any, L: Any, k: Any) -> int:
+    wins, arms = np.zeros(L, np.int64), order[:L]
+    count_wins(law.rng, law.mu[arms], wins, L, k)
+    for i in range(L):
+        state.n[arms[i]] += k
+        state.total[arms[i]] += wins[i]
+    return int(k)
+
+
 @kernel
 def play_turns(
     law: Law, state: ArmState, book: Book, bets: Bets, order: I64, L: int, first: int, k: int
@@ -271,7 +306,8 @@ def play_rounds(
         end = began + (book.mark[LOOK] - book.mark[SWEEPS]) * L
         k = min(min(end, next_stop(record)) - t, budget)
         first = (t - began) % L
-        play_turns(law, state, book, bets, order, L, first, k)
+        whole = play_sweeps(law, state, order, L, k // L) if first == 0 and k >= L else 0
+        play_turns(law, state, book, bets, order, L, first, k - whole * L)
         note_last(state.last, order, L, t, first, k)
         state.clock[ROUND] = t + k
         budget -= k

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from uli_fast import _check
 from uli_fast.guarantees import Guarantee, describe_arms
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
