@@ -22,6 +22,7 @@ _HOME = {
     "TableBandit": "problems.arms",
     "LinearBandit": "problems.linear",
     "TabularMDP": "problems.tabular_mdp",
+    "BettingElimination": "learners.betting_elimination",
     "SuccessiveElimination": "learners.successive_elimination",
     "PhasedElimination": "learners.phased_elimination",
     "UCB": "learners.ucb",
@@ -65,6 +66,7 @@ __all__ = [
     "UCBVI",
     "BernoulliBandit",
     "BetaBandit",
+    "BettingElimination",
     "Comparison",
     "DeterministicBandit",
     "EliminationFramework",
@@ -107,6 +109,7 @@ if TYPE_CHECKING:
     from uli_fast import arm_sets, designs, errors, lower_bounds
     from uli_fast.compare import Comparison, compare
     from uli_fast.guarantees import Guarantee
+    from uli_fast.learners.betting_elimination import BettingElimination
     from uli_fast.learners.elimination_framework import EliminationFramework
     from uli_fast.learners.exp3p import Exp3P
     from uli_fast.learners.geometric_hedge import GeometricHedge

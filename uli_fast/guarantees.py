@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uli_fast import _check
+from uli_fast import _check, _looks
 from uli_fast._schedule import Size, phase_ends
 from uli_fast._typing import F64
 from uli_fast.errors import ArgumentError, NoGuaranteeError
@@ -184,6 +184,7 @@ def _policy(schedule: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
 
 
 _FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
+    "BET": _looks.bound,
     "SE-MAB": _se_mab,
     "PE-MAB": _pe_mab,
     "PE-linear": _pe_linear,
@@ -196,6 +197,15 @@ _FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
 }
 
 _SOURCES: dict[str, tuple[Constant, ...]] = {
+    "BET": (
+        Constant(
+            "2 c(n) / n", 2.0, "sums of a survivor and the best arm are off by less than c(n)"
+        ),
+        Constant(
+            "0.9 delta", _looks.ELIMINATION, "the other tenth is for intervals of single arms"
+        ),
+        Constant("K - 1 + r", 1.0, "rounds of a sweep: the leader is played r times"),
+    ),
     "SE-MAB": (
         Constant("14 K", 14.0, "R = 1/2: Lemma upperbound_pull of the paper"),
         Constant("50 R^2", 50.0, "R-subgaussian: gap < 5 wd(N - 1), so N - 1 < 50 R^2 log / gap^2"),
@@ -373,7 +383,7 @@ class Guarantee:
         worst = self.largest_gap
         if worst == 0.0 or self.parameters.get("K") == 1:
             return 0.0
-        if self.formula.startswith("POLICY-"):
+        if self.formula == "BET" or self.formula.startswith("POLICY-"):
             return self._regret_of_steps(T, worst)
         first = min(T, self.rounds_until(worst))
         total = worst * first
@@ -383,8 +393,13 @@ class Guarantee:
 
     def _regret_of_steps(self, T: int, worst: float) -> float:
         """Sum a bound that is constant within phases."""
-        schedule = self.formula.removeprefix("POLICY-")
         total, before = 0.0, 0
+        if self.formula == "BET":
+            for last, height in _looks.steps(self.delta, self.parameters, T):
+                total += (last - before) * min(worst, self.scale * height)
+                before = last
+            return total
+        schedule = self.formula.removeprefix("POLICY-")
         for end in _policy_ends(schedule, self.delta, self.parameters, T):
             last = min(end, T)
             total += (last - before) * min(worst, self.bound(last))

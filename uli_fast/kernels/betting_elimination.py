@@ -1,0 +1,364 @@
+"""Elimination by betting on K arms (BettingElimination, docs/proofs.md).
+
+In a sweep every survivor is played once, the leader r times. At looks, which are geometric in
+the number of sweeps, an arm is dropped once a bettor who bets that the leader is better has
+(K - 1) / delta times her money. Between looks nothing changes, so sums are all it needs.
+
+The money on "j beats a" is 1/2 sum_u w_u exp(P[j, u] + Q[a, u]) + 1/2 Mix(M_j - M_a,
+R^2 (V_j + V_a)), with M_a the sum of sweep means and V_a that of 1 / r_i; the second half alone
+where rewards are unbounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uli_fast._typing import B1, F64, I64, Total
+from uli_fast.kernels._arms import ROUND, ArmState, Record, count_active, next_stop, note, play_out
+from uli_fast.kernels._book import (
+    ENTERED,
+    FIRST,
+    LEADER,
+    LOOK,
+    SWEEPS,
+    Bets,
+    Book,
+    count,
+    fold,
+    set_bets,
+    take_alike,
+    take_one,
+    take_sums,
+)
+from uli_fast.kernels._jit import by_type, kernel, lean_kernel, lean_step
+from uli_fast.kernels._rewards import (
+    DETERMINISTIC,
+    GAUSSIAN,
+    BernoulliLaw,
+    Law,
+    RealLaw,
+    play_one,
+    total_after,
+)
+from uli_fast.kernels._wealth import LOG_2, log_add, log_mix, next_look
+
+# A bet leaves for ever once it has less than e^-60 of its money for every pair.
+WORTHLESS = -60.0
+
+
+class BlockStart(NamedTuple):
+    """Counts and sums at the last look."""
+
+    n: I64  # (K,)
+    total: Total  # (K,)
+
+
+@kernel
+def lead(M: F64, active: B1) -> int:
+    """Return the survivor with the largest sum of sweep means, the smallest index among equals."""
+    j = -1
+    for a in range(M.shape[0]):
+        if active[a] and (j < 0 or M[a] > M[j]):
+            j = a
+    return j
+
+
+@lean_step
+def log_grid(book: Book, bets: Bets, j: int, a: int) -> float:
+    """Return the log of sum_u w_u exp(P[j, u] + Q[a, u]); waiting bets have kept their money."""
+    P, Q, w = book.P, book.Q, bets.log_w
+    g0, g1 = book.mark[FIRST], book.mark[ENTERED]
+    rest = bets.log_rest[g1]
+    top = rest
+    for g in range(g0, g1):
+        top = max(top, w[g] + P[j, g] + Q[a, g])
+    total = math.exp(rest - top)
+    for g in range(g0, g1):
+        total += math.exp(w[g] + P[j, g] + Q[a, g] - top)
+    return top + math.log(total)
+
+
+@lean_step
+def log_grid_bound(book: Book, bets: Bets, j: int, a: int) -> float:
+    """Return what log_grid does not exceed, at a fraction of its cost."""
+    P, Q, w = book.P, book.Q, bets.log_w
+    g0, g1 = book.mark[FIRST], book.mark[ENTERED]
+    top = bets.log_rest[g1]
+    for g in range(g0, g1):
+        top = max(top, w[g] + P[j, g] + Q[a, g])
+    return top + math.log(g1 - g0 + 1.0)
+
+
+@kernel
+def log_wealth(book: Book, bets: Bets, j: int, a: int, D: float) -> float:
+    """Return the log of the money on "j beats a", D being how far ahead j's sum is."""
+    R, rho = bets.test[1], bets.test[2]
+    mixed = log_mix(D, R * R * (book.V[j] + book.V[a]), rho)
+    if bets.u.shape[0] == 0:
+        return mixed
+    return log_add(log_grid(book, bets, j, a), mixed) - LOG_2
+
+
+@kernel
+def beats(book: Book, bets: Bets, j: int, a: int, D: float) -> bool:
+    """Return whether the money on "j beats a" has reached the threshold."""
+    limit, R, rho = bets.test[0], bets.test[1], bets.test[2]
+    mixed = log_mix(D, R * R * (book.V[j] + book.V[a]), rho)
+    if bets.u.shape[0] == 0:
+        return mixed >= limit
+    if log_add(log_grid_bound(book, bets, j, a), mixed) - LOG_2 < limit:
+        return False
+    return log_add(log_grid(book, bets, j, a), mixed) - LOG_2 >= limit
+
+
+@kernel
+def misses(book: Book, bets: Bets, active: B1, mu: F64) -> bool:
+    """Return whether the event of the proof fails at this look.
+
+    It does where some Z_a, the money on "a beats the best arm" with the gaps known, has reached
+    the threshold.
+    """
+    best, n = int(np.argmax(mu)), float(book.mark[SWEEPS])
+    if not active[best]:
+        return False
+    for a in range(mu.shape[0]):
+        if active[a] and a != best:
+            if beats(book, bets, a, best, book.M[a] - book.M[best] + n * (mu[best] - mu[a])):
+                return True
+    return False
+
+
+@kernel
+def drop_worthless(book: Book, active: B1) -> None:
+    """Let the largest bets go once they have lost for every pair of survivors."""
+    mark = book.mark
+    while mark[FIRST] < mark[ENTERED]:
+        g, good, bad = mark[FIRST], -np.inf, -np.inf
+        for a in range(active.shape[0]):
+            if active[a]:
+                good, bad = max(good, book.P[a, g]), max(bad, book.Q[a, g])
+        if good + bad >= WORTHLESS:
+            return
+        mark[FIRST] += 1
+
+
+@kernel
+def eliminate(book: Book, bets: Bets, active: B1, eliminated: I64, t: int) -> None:
+    """Drop the arms that the leader beats, name the leader, and set the bets (a look)."""
+    mark, K = book.mark, active.shape[0]
+    j = lead(book.M, active)
+    for a in range(K):
+        if active[a] and a != j and beats(book, bets, j, a, book.M[j] - book.M[a] - book.gone[a]):
+            active[a] = False
+            eliminated[a] = t
+    mark[LEADER] = j
+    mark[LOOK] = next_look(mark[SWEEPS])
+    drop_worthless(book, active)
+    if bets.u.shape[0] > 0:
+        set_bets(book, bets, (book.S[j] + 0.5) / (book.N[j] + 1.0))
+
+
+def reward_kind(law: Law) -> int:
+    """Return how the rewards of a law enter the book (compiled code only)."""
+    raise TypeError("reward_kind is called from compiled kernels only")
+
+
+BINARY, ALIKE, SINGLE, UNBOUNDED = 0, 1, 2, 3
+
+
+@by_type(reward_kind)
+def _reward_kind(law: Any) -> Callable[..., int]:
+    if law.instance_class is not RealLaw:
+        return lambda law: BINARY
+    return _kind_of_real
+
+
+def _kind_of_real(law: Any) -> int:
+    if law.kind == DETERMINISTIC:
+        return ALIKE
+    return UNBOUNDED if law.kind == GAUSSIAN else SINGLE
+
+
+@kernel
+def sweep_order(active: B1, leader: int, r: int, order: I64) -> int:
+    """Write down which arm is played when in a sweep; return the rounds of a sweep."""
+    L = 0
+    for a in range(active.shape[0]):
+        if active[a]:
+            for _ in range(r if a == leader else 1):
+                order[L] = a
+                L += 1
+    return L
+
+
+@kernel
+def note_block(record: Record, n: I64, order: I64, L: int, t: int, k: int) -> None:
+    """Record k sweeps of L rounds after round t; n is from before."""
+    rounds, plays, at = record.rounds, record.plays, record.at[0]
+    while at < rounds.shape[0] and rounds[at] <= t + k * L:
+        whole, rest = divmod(rounds[at] - t, L)
+        for a in range(n.shape[0]):
+            plays[at, a] = n[a]
+        for i in range(L):
+            plays[at, order[i]] += whole + (i < rest)
+        at += 1
+    record.at[0] = at
+
+
+@kernel
+def note_last(last: I64, order: I64, L: int, t: int, first: int, k: int) -> None:
+    """Set the last plays of k rounds after round t that begin at place ``first`` of a sweep."""
+    for i in range(max(0, k - L), k):
+        last[order[(first + i) % L]] = t + i + 1
+
+
+@kernel
+def close_block(law: Law, state: ArmState, start: BlockStart, book: Book, bets: Bets) -> None:
+    """Enter what was played since the last look, and look."""
+    kind, leader = reward_kind(law), book.mark[LEADER]
+    for a in range(state.n.shape[0]):
+        if state.active[a]:
+            r = bets.r if a == leader else 1
+            plays, total = float(state.n[a] - start.n[a]), float(state.total[a] - start.total[a])
+            if kind == BINARY:
+                take_sums(book, book.odds[int(r > 1)], a, float(r), plays, total)
+            elif kind == ALIKE:
+                take_alike(book, a, float(r), plays, law.mu[a])
+            else:
+                fold(book, a)
+                count(book, a, float(r), plays, total)
+            start.n[a], start.total[a] = state.n[a], state.total[a]
+    book.mark[SWEEPS] = book.mark[LOOK]
+    if not state.broken[0]:
+        state.broken[0] = misses(book, bets, state.active, law.mu)
+    eliminate(book, bets, state.active, state.eliminated, state.clock[ROUND])
+
+
+@lean_kernel
+def count_wins(rng: np.random.Generator, p: F64, wins: I64, L: int, k: int) -> None:
+    """Play k sweeps of L coins with probabilities p, in turn, and count."""
+    for _ in range(k):
+        for i in range(L):
+            wins[i] += rng.random() < p[i]
+
+
+def play_sweeps(law: Law, state: ArmState, order: I64, L: int, k: int) -> int:
+    """Play whole sweeps, at most k, where that is quick; return how many (compiled code only)."""
+    raise TypeError("play_sweeps is called from compiled kernels only")
+
+
+@by_type(play_sweeps)
+def _play_sweeps(law: Any, state: Any, order: Any, L: Any, k: Any) -> Callable[..., int]:
+    return _toss if law.instance_class is BernoulliLaw else lambda law, state, order, L, k: 0
+
+
+def _toss(law: Any, state: Any, order: Any, L: Any, k: Any) -> int:
+    wins, arms = np.zeros(L, np.int64), order[:L]
+    count_wins(law.rng, law.mu[arms], wins, L, k)
+    for i in range(L):
+        state.n[arms[i]] += k
+        state.total[arms[i]] += wins[i]
+    return int(k)
+
+
+@kernel
+def play_turns(
+    law: Law, state: ArmState, book: Book, bets: Bets, order: I64, L: int, first: int, k: int
+) -> None:
+    """Play k rounds from place ``first`` of a sweep on."""
+    n, total, i, leader = state.n, state.total, first, book.mark[LEADER]
+    single = reward_kind(law) == SINGLE
+    for _ in range(k):
+        a = order[i]
+        after = play_one(law, a, n[a], total[a])
+        if single:
+            take_one(book, a, float(bets.r) if a == leader else 1.0, after - total[a])
+        total[a] = after
+        n[a] += 1
+        i += 1
+        if i == L:
+            i = 0
+
+
+@kernel
+def play_rounds(
+    law: Law,
+    state: ArmState,
+    start: BlockStart,
+    book: Book,
+    bets: Bets,
+    record: Record,
+    T: int,
+    budget: int,
+) -> bool:
+    """Play single rounds until T or until the budget is spent; say whether T is reached."""
+    order = np.empty(state.n.shape[0] + bets.r, np.int64)
+    while budget > 0 and state.clock[ROUND] < T:
+        if count_active(state.active) == 1:
+            play_out(state, record, int(np.argmax(state.active)), T)
+            break
+        L = sweep_order(state.active, book.mark[LEADER], bets.r, order)
+        t, began = state.clock[ROUND], start.n.sum()
+        end = began + (book.mark[LOOK] - book.mark[SWEEPS]) * L
+        k = min(min(end, next_stop(record)) - t, budget)
+        first = (t - began) % L
+        whole = play_sweeps(law, state, order, L, k // L) if first == 0 and k >= L else 0
+        play_turns(law, state, book, bets, order, L, first, k - whole * L)
+        note_last(state.last, order, L, t, first, k)
+        state.clock[ROUND] = t + k
+        budget -= k
+        note(record, state.n, t + k)
+        if t + k == end:
+            close_block(law, state, start, book, bets)
+    return bool(state.clock[ROUND] == T)
+
+
+@kernel
+def draw_block(law: Law, state: ArmState, book: Book, a: int, r: int, k: int) -> None:
+    """Draw k rewards of arm a: their sum, or each where the book needs it."""
+    if reward_kind(law) == SINGLE:
+        for _ in range(k):
+            after = play_one(law, a, state.n[a], state.total[a])
+            take_one(book, a, float(r), after - state.total[a])
+            state.total[a] = after
+            state.n[a] += 1
+    else:
+        state.total[a] = total_after(law, a, state.n[a], k, state.total[a])
+        state.n[a] += k
+
+
+@kernel
+def play_skipping(
+    law: Law,
+    state: ArmState,
+    start: BlockStart,
+    book: Book,
+    bets: Bets,
+    record: Record,
+    T: int,
+    budget: int,
+) -> bool:
+    """Play from look to look until T or until the budget is spent; say whether T is reached."""
+    order = np.empty(state.n.shape[0] + bets.r, np.int64)
+    while budget > 0 and state.clock[ROUND] < T:
+        budget -= 1
+        if count_active(state.active) == 1:
+            play_out(state, record, int(np.argmax(state.active)), T)
+            break
+        leader, t = book.mark[LEADER], state.clock[ROUND]
+        L = sweep_order(state.active, leader, bets.r, order)
+        k = book.mark[LOOK] - book.mark[SWEEPS]
+        note_block(record, state.n, order, L, t, k)
+        note_last(state.last, order, L, t, 0, min(k * L, T - t))
+        for a in range(state.n.shape[0]):
+            if state.active[a]:
+                r = bets.r if a == leader else 1
+                draw_block(law, state, book, a, r, k * r)
+        state.clock[ROUND] = t + k * L
+        if state.clock[ROUND] <= T:
+            close_block(law, state, start, book, bets)
+    return bool(state.clock[ROUND] >= T)
