@@ -11,7 +11,9 @@ from itertools import product
 import mpmath as mp
 import numpy as np
 import pytest
+from scipy.stats import binom
 
+import uli_fast as uli
 from tests.naive import betting_elimination as naive
 from tests.theory import betting as exact
 
@@ -328,7 +330,7 @@ def test_two_arms_have_the_variance_of_their_sweeps(r):
 
 
 def test_two_arms_without_a_leader_have_a_larger_variance():
-    """Sweeps asked for before the first look have no leader: V is 2 n, not n (1 + 1/r) + ... (Ours)."""
+    """Sweeps asked for before the first look have no leader: V is 2 n (Ours)."""
     bets, n, r = naive.Bets(2), 30, 2
     for _ in range(n):
         for a in range(2):
@@ -537,3 +539,35 @@ def test_a_lower_threshold_would_show():
     """With a third of the threshold the best arm is lost more often than delta allows."""
     lost = exact.dropped_by(8, min(3 * 0.31, 0.99), 1, (0.5, 0.5))[-1].sum()
     assert lost > 0.31
+
+
+# And the package does what was enumerated.
+
+
+@pytest.mark.parametrize("engine", ["rounds", "skip"])
+@pytest.mark.parametrize(
+    "delta, r, means", [(0.95, 1, (0.5, 0.5)), (0.95, 2, (0.5, 0.3)), (0.5, 2, (0.8, 0.7))]
+)
+def test_simulated_drops_are_as_frequent_as_enumerated(delta, r, means, engine):
+    """Two-sided, at every look, for both arms: each count within its exact 1e-5 quantiles."""
+    sweeps, M = 7, 5_000
+    table = exact.dropped_by(sweeps, delta, r, means)
+    horizon = exact.rounds_of(sweeps, r)
+    learner = uli.BettingElimination(delta=delta, leader=r)
+    runs = uli.simulate(learner, uli.BernoulliBandit(list(means)), horizon, M, 26, engine=engine)
+    assert table[-1].max() > 0.05
+    for n in range(1, sweeps + 1):
+        for a in range(2):
+            fell = runs.eliminated_at[:, a]
+            count = int(((fell > 0) & (fell <= exact.rounds_of(n, r))).sum())
+            low, high = binom.ppf([0.5e-5, 1 - 0.5e-5], M, table[n - 1, a])
+            assert low <= count <= high, (n, a, count, M * table[n - 1, a])
+
+
+@pytest.mark.parametrize("K, r", [(2, 1), (2, 2), (4, 2), (10, 3)])
+def test_the_guarantee_is_the_naive_table(K, r):
+    promise = uli.BettingElimination(delta=0.05, leader=r).guarantee(K)
+    for eps in (0.3, 0.1, 0.03):
+        assert promise.rounds_until(eps) == naive.rounds_until(eps, K, 0.05, r)
+    for t in (1, 5, 40, 1000, 10**5, 10**9):
+        assert math.isclose(promise.bound(t), naive.bound(t, K, 0.05, r), rel_tol=1e-9)
