@@ -1,7 +1,8 @@
 """The proof of docs/proofs.md, step by step: exact fractions, enumeration, dynamic programming.
 
-Nothing here uses the package but the last tests, which match simulated runs with exact
-probabilities. Names of tests are those that the page cites.
+Nothing here uses the package's learner but the last tests, which match simulated runs with
+exact probabilities; the paths these come from are checked against the naive twin. Names
+of tests are those that the page cites.
 """
 
 import fractions
@@ -15,7 +16,7 @@ from scipy.stats import binom
 
 import uli_fast as uli
 from tests.naive import betting_elimination as naive
-from tests.theory import betting as exact
+from uli_fast.verify import betting_paths as exact
 
 F = fractions.Fraction
 HALF = F(1, 2)
@@ -507,7 +508,7 @@ def test_paths_are_those_of_the_naive_twin(r, means):
     rng = np.random.default_rng([25, r])
     for _ in range(40):
         table = (rng.random((2, 40)) < np.array(means)[:, None]).astype(float)
-        paths, drops = exact.Paths(), None
+        paths, drops = exact.start(), None
         for n in range(10):
             plays = [r if a == paths.leader[0] else 1 for a in range(2)]
             begin = paths.N[0].astype(int)
