@@ -1325,6 +1325,41 @@ SABOTAGES = (
         "functools.partial(play_as, versions(), UNWATCHED)",
         "tests/experiments/test_watch.py::test_a_slow_first_replication_moves_the_bar",
     ),
+    Sabotage(
+        "proof of betting: the threshold is a third",
+        "uli_fast/learners/_betting.py",
+        "log_threshold(K, ELIMINATION * delta)",
+        "log_threshold(K, 3.0 * ELIMINATION * delta)",
+        "tests/theory/test_betting.py::test_simulated_drops_are_as_frequent_as_enumerated",
+    ),
+    Sabotage(
+        "proof of betting: theta is shrunk half as much",
+        "uli_fast/kernels/betting_elimination.py",
+        "(book.S[j] + 0.5) / (book.N[j] + 1.0)",
+        "(book.S[j] + 0.25) / (book.N[j] + 0.5)",
+        "tests/theory/test_betting.py::test_simulated_drops_are_as_frequent_as_enumerated",
+    ),
+    Sabotage(
+        "proof of betting: F of two arms forgets that the first sweep has no leader",
+        "uli_fast/_looks.py",
+        "return n * (1.0 + 1.0 / r) + 1.0 - 1.0 / r",
+        "return n * (1.0 + 1.0 / r)",
+        "tests/theory/test_betting.py::test_the_guarantee_is_the_naive_table",
+    ),
+    Sabotage(
+        "proof of betting: enumerated bets all begin at once",
+        "uli_fast/verify/betting_paths.py",
+        "np.where(n >= ENTRIES, ",
+        "np.where(n >= 0 * ENTRIES, ",
+        "tests/theory/test_betting.py::test_paths_are_those_of_the_naive_twin",
+    ),
+    Sabotage(
+        "proof of betting: a leader's plays count whole in the enumeration",
+        "uli_fast/verify/betting_paths.py",
+        "(1.0 - theta) * u / k, -theta * u / k",
+        "(1.0 - theta) * u, -theta * u",
+        "tests/theory/test_betting.py::test_paths_are_those_of_the_naive_twin",
+    ),
 )
 
 
