@@ -7,7 +7,9 @@ of tests are those that the page cites.
 
 import fractions
 import math
+import re
 from itertools import product
+from pathlib import Path
 
 import mpmath as mp
 import numpy as np
@@ -572,3 +574,20 @@ def test_the_guarantee_is_the_naive_table(K, r):
         assert promise.rounds_until(eps) == naive.rounds_until(eps, K, 0.05, r)
     for t in (1, 5, 40, 1000, 10**5, 10**9):
         assert math.isclose(promise.bound(t), naive.bound(t, K, 0.05, r), rel_tol=1e-9)
+
+
+def test_the_page_names_tests_that_exist():
+    root = Path(__file__).parent.parent.parent
+    written = {
+        name
+        for file in ("test_betting.py", "test_betting_plan.py")
+        for name in re.findall(r"^def (test_\w+)", (root / "tests/theory" / file).read_text(), re.M)
+    }
+    page = (root / "docs/proofs.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(test_\w+)`", page))
+    assert len(named) > 20 and named <= written
+    errata = (
+        (root / "docs/errata.md").read_text(encoding="utf-8").split("## Ours")[1].split("\n## ")[0]
+    )
+    named = set(re.findall(r"`(test_\w+)`", errata))
+    assert len(named) >= 3 and named <= written

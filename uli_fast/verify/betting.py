@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -104,7 +105,7 @@ def ville(quick: bool) -> Outcome:
         rates = betting_paths.dropped_by(n, delta, r, means)[-1]
         worst = max(worst, float(rates[0] / delta))
         learner, T = uli.BettingElimination(delta, r), betting_paths.rounds_of(n, r)
-        runs = uli.simulate(learner, uli.BernoulliBandit(list(means)), T, M, seed=32)
+        runs: Any = uli.simulate(learner, uli.BernoulliBandit(list(means)), T, M, seed=32)
         for a, rate in enumerate(rates):
             count = int((runs.eliminated_at[:, a] > 0).sum())
             low, high = binom.ppf([FAR, 1.0 - FAR], M, rate)

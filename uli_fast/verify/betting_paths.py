@@ -98,8 +98,9 @@ class Paths:
 def start() -> Paths:
     """Return the one path before the first round."""
     bets, sums = np.zeros((1, 2, G)), np.zeros((1, 2))
-    begun = Paths(np.ones(1), bets, bets, *[sums] * 4, np.full(1, 0.5), np.full(1, -1))
-    return begun.rows(slice(None))
+    half, nobody = np.full(1, 0.5), np.full(1, -1, np.int64)
+    begun = Paths(np.ones(1), bets, bets, sums, sums, sums, sums, half, nobody)
+    return begun.rows(slice(None))  # each array its own
 
 
 def dropped_by(sweeps: int, delta: float, r: int, means: Sequence[float]) -> F64:
