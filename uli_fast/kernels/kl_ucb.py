@@ -225,7 +225,7 @@ def play_rounds(law: Law, state: ArmState, record: Record, T: int, budget: int) 
 
 @step
 def safe_plays(law: RealLaw, state: ArmState, ix: KlIndices, A: int, level: float) -> int:
-    """Return how many plays in a row the leader A surely gets, halving from a guess.
+    """Return how many plays in a row the leader A surely gets; 0 if a block is not worth it.
 
     With the lowest mean that k plays can lead to, and all of them counted, its index must
     beat the others' of the last of these rounds.
@@ -237,9 +237,9 @@ def safe_plays(law: RealLaw, state: ArmState, ix: KlIndices, A: int, level: floa
         lowest = index_of(mean_floor(law, A, n, k, total), float(n + k), level)
         rival = best_rival(ix, A, level, later)
         if lowest > rival + MARGIN or (lowest == 1.0 and first_of_equals(ix, A, later)):
-            return k
+            return int(k)
         k //= 2
-    return k
+    return 0
 
 
 @kernel
@@ -255,7 +255,7 @@ def play_skipping(law: RealLaw, state: ArmState, record: Record, T: int, budget:
         level = np.log(float(t + 1))
         A, _ = front(ix, level)
         k = safe_plays(law, state, ix, A, level) if state.n[A] >= FIRST_BLOCK else 0
-        if k < SHORTEST_BLOCK:
+        if k == 0:
             play_singly(law, state, ix, record, min(SINGLE_ROUNDS, T - t))
             budget -= SINGLE_ROUNDS // 16
             continue
@@ -279,7 +279,7 @@ def follow_line(law: Any, state: ArmState, ix: KlIndices) -> tuple[int, int, Any
     if fresh:
         floor, slope = line_of(ix, A, second, n, level, level)
         x = max(total - floor, 0.0)
-        if x >= LOW:
+        if x >= LOW or law.mu[A] >= 1.0:  # rewards of 1 alone never end a lead
             k = longest_block(law, A, n, x, law.mu[A] - slope)
             while k >= SHORTEST_LINE:
                 later = np.log(float(t + k))

@@ -37,9 +37,9 @@ def gamma(rng: Any, d: float, c: float) -> float:
             v = v * v * v
             u, square = rng.random(), x * x
             if u < 1.0 - 0.0331 * square * square:
-                return d * v
+                return float(d * v)
             if math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
-                return d * v
+                return float(d * v)
 
 
 @step
@@ -122,9 +122,7 @@ def play_coins(law: Law, state: ArmState, record: Record, T: int, budget: int) -
 
 
 @kernel
-def play_normals(
-    law: Law, state: ArmState, record: Record, R: float, T: int, budget: int
-) -> bool:
+def play_normals(law: Law, state: ArmState, record: Record, R: float, T: int, budget: int) -> bool:
     """Play rewards whose noise is taken for Gaussian. Say whether T is reached."""
     for _ in range(min(budget, T - state.clock[ROUND])):
         a = draw_normal(law.rng, state.n, state.total, R)

@@ -29,7 +29,8 @@ def beta_chance(a: int, alpha: F64, beta: F64) -> float:
     def density(x: F64) -> F64:
         about = np.log1p((x - centre) / centre), np.log1p((centre - x) / (1.0 - centre))
         log: F64 = (alpha[a] - 1.0) * about[0] + (beta[a] - 1.0) * about[1]
-        return np.exp(log - log.max())
+        found: F64 = np.exp(log - log.max())
+        return found
 
     return _chance(a, low, high, deviation, density, lambda b, x: betainc(alpha[b], beta[b], x))
 
@@ -41,7 +42,8 @@ def normal_chance(a: int, mean: F64, deviation: F64) -> float:
     reach = -ndtri(TAIL) * deviation
 
     def density(x: F64) -> F64:
-        return np.exp(-0.5 * ((x - mean[a]) / deviation[a]) ** 2)
+        found: F64 = np.exp(-0.5 * ((x - mean[a]) / deviation[a]) ** 2)
+        return found
 
     def below(b: int, x: F64) -> F64:
         found: F64 = ndtr((x - mean[b]) / deviation[b])

@@ -1,4 +1,4 @@
-"""Live UCB, lil'UCB and KL-UCB: counts are those asked for, means those of the rewards that came."""
+"""Live UCB, lil'UCB, KL-UCB: counts are those asked for, means those of what came."""
 
 from __future__ import annotations
 
