@@ -18,7 +18,7 @@ ALGORITHMS = {
     "phased_elimination": (uli.PhasedElimination, phased_elimination.play),
     "ucb": (uli.UCB, ucb.play),
     "lil_ucb": (uli.LilUCB, lil_ucb.play),
-    "kl_ucb": (uli.KLUCB, kl_ucb.play),
+    "kl_ucb": (uli.KLUCB, kl_ucb.play),  # of coins without R, else of Gaussians
 }
 
 
