@@ -40,7 +40,7 @@ def test_chances_add_up_to_one():
     rng = np.random.default_rng(3)
     for _ in range(20):
         K = int(rng.integers(1, 12))
-        alpha, beta = 1.0 + 10.0 ** rng.uniform(-3, 5, (2, K))
+        alpha, beta = np.floor(10.0 ** rng.uniform(0, 5, (2, K)))  # as counts are
         assert sum(beta_chance(a, alpha, beta) for a in range(K)) == pytest.approx(1.0, abs=1e-9)
         mean, deviation = rng.normal(size=K), 10.0 ** rng.uniform(-4, 1, K)
         chances = [normal_chance(a, mean, deviation) for a in range(K)]
