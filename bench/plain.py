@@ -273,6 +273,77 @@ def lil_ucb_kept(p, T, delta, rng):
     return n
 
 
+@plain
+def kl_index(mean, n, level):
+    """Return the largest q with n kl(mean, q) <= level, by Newton's method from above."""
+    if mean >= 1.0:
+        return 1.0
+    y = level / n
+    if mean <= 0.0:
+        return -math.expm1(-y)
+    w = 1.0 - mean
+    d = min(math.sqrt(0.5 * y), w * (1.0 - 1e-15))  # Pinsker's inequality
+    while True:
+        k = -mean * math.log1p(d / mean) - w * math.log1p(-d / w)
+        step = (k - y) * (mean + d) * (w - d) / d
+        if step <= 1e-16:
+            return mean + d
+        d -= step
+
+
+@plain
+def kl_ucb(p, T, delta, rng):
+    """KL-UCB: one index a round, and for every other arm whether its index is larger."""
+    K = p.shape[0]
+    n = np.ones(K)
+    total = np.zeros(K)
+    for a in range(K):
+        total[a] = rng.random() < p[a]
+    last = 0
+    for t in range(K + 1, T + 1):
+        level = math.log(float(t))
+        arm = last
+        best = kl_index(total[arm] / n[arm], n[arm], level)
+        for a in range(K):
+            mean = total[a] / n[a]
+            if a == arm:
+                continue
+            if mean < best < 1.0:
+                d = best - mean
+                k = -(1.0 - mean) * math.log1p(-d / (1.0 - mean))
+                if mean > 0.0:
+                    k -= mean * math.log1p(d / mean)
+                if n[a] * k > level + 1e-9:
+                    continue
+            value = kl_index(mean, n[a], level)
+            if value > best or (value == best and a < arm):
+                best = value
+                arm = a
+        total[arm] += rng.random() < p[arm]
+        n[arm] += 1.0
+        last = arm
+    return n
+
+
+@plain
+def thompson_sampling(p, T, delta, rng):
+    """Thompson sampling on coins, with NumPy's own Beta draws."""
+    K = p.shape[0]
+    n = np.zeros(K)
+    wins = np.zeros(K)
+    for _ in range(T):
+        arm = 0
+        best = -1.0
+        for a in range(K):
+            theta = rng.beta(1.0 + wins[a], 1.0 + n[a] - wins[a])
+            if theta > best:
+                best = theta
+                arm = a
+        wins[arm] += rng.random() < p[arm]
+        n[arm] += 1.0
+    return n
+
+
 # Weights are rescaled by a power of two every so many rounds.
 RESCALED = 256
 

@@ -25,6 +25,7 @@ from cases import (
 from mdps import best_of, chooser_of, everything, in_numpy, played
 
 from uli_fast import (
+    KLUCB,
     UCB,
     UCBVI,
     BernoulliBandit,
@@ -34,6 +35,7 @@ from uli_fast import (
     LilUCB,
     PhasedElimination,
     SuccessiveElimination,
+    ThompsonSampling,
     mdps,
 )
 from uli_fast.kernels import ucbvi
@@ -51,6 +53,7 @@ PAIRS = {
     "lil'UCB": (LilUCB, loops.lil_ucb),
     "lil'UCB, kept indices": (LilUCB, loops.lil_ucb_kept),
     "BettingElimination": (BettingElimination, betting_elimination),
+    "KL-UCB": (KLUCB, loops.kl_ucb),
 }
 
 
@@ -62,6 +65,17 @@ def test_plain_loop_plays_as_ours_on_the_same_draws(name, means):
         for seed in range(5):
             expected = ours(learner(DELTA), means, horizon, "rounds").prepare(seed)()
             np.testing.assert_array_equal(plain(loop, means, horizon).prepare(seed)(), expected)
+
+
+def test_plain_thompson_sampling_plays_as_often_as_ours():
+    """NumPy draws Beta(1, b) in another way, so that the law is compared."""
+    cases = (
+        ours(ThompsonSampling(), SPREAD, 2000, "rounds"),
+        plain(loops.thompson_sampling, SPREAD, 2000),
+    )
+    one, two = (np.array([case.prepare(s)() for s in range(300)]) for case in cases)
+    error = np.sqrt((one.var(axis=0) + two.var(axis=0)) / 300)
+    assert (abs(one.mean(axis=0) - two.mean(axis=0)) < 4.5 * error).all()
 
 
 def test_c_plays_the_best_arm_most_and_every_round():

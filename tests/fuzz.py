@@ -251,6 +251,7 @@ SQUARE = np.vstack([np.eye(2), -np.eye(2)])
 RIVER = uli.mdps.river_swim(2, 2)
 LEARNERS = (
     *("SuccessiveElimination", "PhasedElimination", "UCB", "LilUCB", "MetaElimination", "Exp3P"),
+    *("KLUCB", "ThompsonSampling"),
     *("GeometricHedge", "Scrible", "LinearElimination", "LinUCB", "SpannerElimination"),
     *("PolicyElimination", "UCBVI", "UBEV"),
 )
@@ -527,7 +528,8 @@ def targets():
     }
     for name in LEARNERS:
         found[name] = Target(getattr(uli, name), {"delta": 0.1}, {"delta": "probability"})
-    for name in ("SuccessiveElimination", "PhasedElimination", "UCB", "LilUCB"):
+    arms = ("SuccessiveElimination", "PhasedElimination", "UCB", "LilUCB", "KLUCB")
+    for name in (*arms, "ThompsonSampling"):
         found[f"{name}.R"] = Target(getattr(uli, name), {"R": 0.5}, {"R": "positive"})
     return found
 

@@ -67,6 +67,8 @@ def learners() -> dict[str, tuple[Any, Any]]:
         "PhasedElimination": (uli.PhasedElimination(0.5), {"arms": 4}),
         "UCB": (uli.UCB(0.1), {"arms": 4}),
         "LilUCB": (uli.LilUCB(0.1), {"arms": 4}),
+        "KLUCB": (uli.KLUCB(0.1), {"arms": 4}),
+        "ThompsonSampling": (uli.ThompsonSampling(0.1), {"arms": 4, "seed": 1}),
         "LinearElimination": (uli.LinearElimination(0.5, R=1.0), {"arms": arms}),
         "EliminationFramework": (rule, {"arms": 4}),
         "Exp3P": (uli.Exp3P(delta=0.1), {"arms": 4, **drawn}),

@@ -1425,6 +1425,56 @@ SABOTAGES = (
         "(1.0 - theta) * u, -theta * u",
         "tests/theory/test_betting.py::test_paths_are_those_of_the_naive_twin",
     ),
+    Sabotage(
+        "KL-UCB: blocks forget that the others' indices grow",
+        "uli_fast/kernels/kl_ucb.py",
+        "later = np.log(float(t + k + 1))",
+        "later = level",
+        f"{NAIVE}::test_skipping_equals_rounds_without_noise[kl_ucb]",
+    ),
+    Sabotage(
+        "KL-UCB: a tenth less confidence",
+        "uli_fast/kernels/kl_ucb.py",
+        "above(m, level / n)",
+        "above(m, 0.9 * level / n)",
+        "tests/learners/test_kl_ucb.py::test_rounds_equals_naive_on_the_same_draws",
+    ),
+    Sabotage(
+        "KL-UCB: tangents half as steep",
+        "uli_fast/kernels/kl_ucb.py",
+        "q * (1.0 - q) / (ix.pulls[a] * d)",
+        "0.5 * q * (1.0 - q) / (ix.pulls[a] * d)",
+        "tests/learners/test_kl_ucb.py::test_rounds_equals_naive_on_the_same_draws",
+    ),
+    Sabotage(
+        "KL-UCB: lines not as steep as their chord",
+        "uli_fast/kernels/kl_ucb.py",
+        "(least_sum(q, n + k, level) - floor) / k",
+        "0.97 * (least_sum(q, n + k, level) - floor) / k",
+        "tests/learners/test_kl_ucb.py::test_lines_equal_rounds_on_known_coins",
+    ),
+    Sabotage(
+        "Thompson sampling: another prior",
+        "uli_fast/kernels/thompson_sampling.py",
+        "plays + 2.0 / 3.0",
+        "plays + 5.0 / 3.0",
+        "tests/learners/test_thompson_sampling.py::test_chances_of_coins_are_exact",
+    ),
+    Sabotage(
+        "Thompson sampling: live decisions say they were certain",
+        "uli_fast/players/thompson_sampling.py",
+        "self.labels[a], self._chance(a))",
+        "self.labels[a], 1.0)",
+        "tests/learners/test_thompson_sampling.py::"
+        "test_a_decision_s_probability_is_the_one_it_is_drawn_with",
+    ),
+    Sabotage(
+        "Thompson sampling: a coupled run forgets that it draws",
+        "uli_fast/_duel.py",
+        "return self.tabled or draws",
+        "return self.tabled",
+        "tests/test_turning_point.py::test_thompson_sampling_draws_on_the_same_table",
+    ),
 )
 
 

@@ -33,6 +33,14 @@ CASES = {
     "delta 1": (lambda: uli.PhasedElimination(1.0), "delta"),
     "delta NaN": (lambda: uli.UCB(math.nan), "delta"),
     "delta text": (lambda: uli.LilUCB("small"), "delta"),
+    "delta of KL-UCB": (lambda: uli.KLUCB(1.0), "delta"),
+    "R of KL-UCB": (lambda: uli.KLUCB(R=0.0), "R"),
+    "delta of Thompson sampling": (lambda: uli.ThompsonSampling(0.0), "delta"),
+    "R of Thompson sampling": (lambda: uli.ThompsonSampling(R=-1.0), "R"),
+    "skipping Thompson sampling": (
+        lambda: uli.simulate(uli.ThompsonSampling(), ARMS, 10, engine="skip"),
+        "engine",
+    ),
     "R 0": (lambda: uli.SuccessiveElimination(0.1, R=0), "R"),
     "R tiny": (lambda: uli.PhasedElimination(0.1, R=1e-300).start(2), "R"),
     "R huge": (lambda: uli.PhasedElimination(0.1, R=1e300), "R"),
@@ -100,7 +108,8 @@ def test_skipping_needs_a_block_law():
 @pytest.mark.parametrize("R", [1e-6, 0.5, 1e6])
 @pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
 def test_extreme_parameters_end(delta, R):
-    for learner in (uli.SuccessiveElimination, uli.PhasedElimination, uli.UCB, uli.LilUCB):
+    eliminating, rivals = (uli.SuccessiveElimination, uli.PhasedElimination), (uli.UCB, uli.LilUCB)
+    for learner in (*eliminating, *rivals, uli.KLUCB):
         for engine in ("skip", "rounds"):
             runs = uli.simulate(learner(delta, R), ARMS, 1000, seed=0, engine=engine)
             assert runs.final_plays.sum() == 1000

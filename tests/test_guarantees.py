@@ -96,7 +96,9 @@ def test_simulated_regret_stays_below_the_bound():
         assert (runs.mistakes(0.05) <= bound.rounds_until(0.05)).all()
 
 
-@pytest.mark.parametrize("learner", [uli.UCB(0.1), uli.LilUCB(0.1)])
+@pytest.mark.parametrize(
+    "learner", [uli.UCB(0.1), uli.LilUCB(0.1), uli.KLUCB(0.1), uli.ThompsonSampling(0.1)]
+)
 def test_optimistic_learners_have_no_guarantee(learner):
     with pytest.raises(NoGuaranteeError, match=r"F_ULI"):
         learner.guarantee(2)

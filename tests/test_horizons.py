@@ -10,13 +10,14 @@ LEARNERS = [
     uli.PhasedElimination(0.1),
     uli.UCB(0.1),
     uli.LilUCB(0.1),
+    uli.KLUCB(0.1),
 ]
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
 @pytest.mark.parametrize("T", [3_037_000_501, 2**53 + 1, 10**12])
 def test_every_learner_reaches_long_horizons(learner, T):
-    if T > 10**12 and isinstance(learner, uli.UCB):
+    if T > 10**12 and isinstance(learner, uli.UCB | uli.KLUCB):
         T = 10**12  # UCB never settles
     runs = uli.simulate(learner, uli.BernoulliBandit([0.7, 0.5]), T, 2, seed=1)
     assert (runs.final_plays.sum(axis=1) == T).all()

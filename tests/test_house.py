@@ -140,6 +140,7 @@ def test_datasets_have_sources():
         "docs/mdps.md",
         "docs/open_questions.md",
         "docs/planning.md",
+        "docs/rivals.md",
         "docs/studies.md",
     ],
 )

@@ -140,6 +140,7 @@ def test_turning_points():
     found = uli.turning_point(learner, rival, problem, 10**5, 3, seed=1)
     assert f"{found.censored.sum()} of 3 runs had not turned by 100000" in text
     assert "LilUCB" in text
+    assert "KLUCB(delta=0.05, R=None)" in text
     assert "3 of 3 runs had not turned" in text
 
 

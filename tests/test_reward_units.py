@@ -27,6 +27,8 @@ ON_ARMS = {
     "PhasedElimination": uli.PhasedElimination(0.1),
     "UCB": uli.UCB(0.1),
     "LilUCB": uli.LilUCB(0.1),
+    "KLUCB": uli.KLUCB(0.1),
+    "ThompsonSampling": uli.ThompsonSampling(0.1),
     "EliminationFramework": FRAMEWORK,
 }
 ON_VECTORS = {

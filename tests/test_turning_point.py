@@ -303,6 +303,41 @@ def test_lil_ucb_is_mostly_not_overtaken():
     assert "may never turn" in str(found)
 
 
+def test_kl_ucb_equals_brute_force_on_tables(monkeypatch):
+    rng, turns = np.random.default_rng(8), 0
+    T, rival = 400, uli.KLUCB()
+    for i in range(40):
+        small_steps(monkeypatch, *((5, 9) if i % 2 else (1 << 14, 1 << 16)))
+        learner, _ = random_duel(rng)
+        rows = np.diff(random_table(rng, int(rng.integers(2, 5)), T)._prefix)
+        table = uli.TableBandit(rows, means=rows.mean(axis=1).round(2))
+        found = uli.turning_point(learner, rival, table, T)
+        assert found.rounds == (brute_force(learner, rival, table, T),)
+        turns += found.rounds != (None,)
+    assert turns >= 5
+
+
+def test_thompson_sampling_draws_on_the_same_table(monkeypatch):
+    problem, rival, T, turns = uli.BernoulliBandit([0.8, 0.5, 0.6]), uli.ThompsonSampling(), 500, 0
+    monkeypatch.setattr(_duel, "FIRST_COLUMNS", T)
+    every = np.arange(1, T + 1)
+    for r in range(12):
+        small_steps(monkeypatch, *((5, 9) if r % 2 else (1 << 14, 1 << 16)))
+        learner = uli.SuccessiveElimination(0.1, R=0.06)
+        one = pair(learner, rival, problem, T, seed=3, r=r)
+        own, eliminated = naively(learner, one.table, T)
+        other = one.counts(rival, every.copy())
+        expected = turned(own, other, problem.gaps, eliminated)
+        assert one.tau() == expected
+        turns += expected is not None
+    assert turns >= 3
+    sure = uli.DeterministicBandit([0.9, 0.2])
+    found = uli.turning_point(uli.SuccessiveElimination(0.1, R=0.02), rival, sure, 10**4, 8, seed=1)
+    assert len(set(found.rounds)) > 1  # its runs differ even without noise
+    with pytest.raises(HorizonTooLargeError, match="round by round"):
+        uli.turning_point(SE, rival, problem)
+
+
 def test_a_run_that_has_not_turned_is_never_a_number():
     problem = uli.BernoulliBandit([0.7, 0.5])
     some = uli.turning_point(SE, UCB, problem, 10**6, 12, seed=1)

@@ -27,6 +27,8 @@ _HOME = {
     "PhasedElimination": "learners.phased_elimination",
     "UCB": "learners.ucb",
     "LilUCB": "learners.lil_ucb",
+    "KLUCB": "learners.kl_ucb",
+    "ThompsonSampling": "learners.thompson_sampling",
     "EliminationFramework": "learners.elimination_framework",
     "LinearElimination": "learners.linear_elimination",
     "LinUCB": "learners.lin_ucb",
@@ -61,6 +63,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "KLUCB",
     "UBEV",
     "UCB",
     "UCBVI",
@@ -88,6 +91,7 @@ __all__ = [
     "SuccessiveElimination",
     "TableBandit",
     "TabularMDP",
+    "ThompsonSampling",
     "TurningPoint",
     "__version__",
     "arm_sets",
@@ -113,6 +117,7 @@ if TYPE_CHECKING:
     from uli_fast.learners.elimination_framework import EliminationFramework
     from uli_fast.learners.exp3p import Exp3P
     from uli_fast.learners.geometric_hedge import GeometricHedge
+    from uli_fast.learners.kl_ucb import KLUCB
     from uli_fast.learners.lil_ucb import LilUCB
     from uli_fast.learners.lin_ucb import LinUCB
     from uli_fast.learners.linear_elimination import LinearElimination
@@ -122,6 +127,7 @@ if TYPE_CHECKING:
     from uli_fast.learners.scrible import Scrible
     from uli_fast.learners.spanner_elimination import SpannerElimination
     from uli_fast.learners.successive_elimination import SuccessiveElimination
+    from uli_fast.learners.thompson_sampling import ThompsonSampling
     from uli_fast.learners.ubev import UBEV
     from uli_fast.learners.ucb import UCB
     from uli_fast.learners.ucbvi import UCBVI

@@ -17,6 +17,7 @@ import numpy as np
 from uli_fast._typing import F64, I64, Total
 from uli_fast.learners._arms import ArmLearner
 from uli_fast.learners._phases import AdversarialLearner
+from uli_fast.learners.thompson_sampling import ThompsonSampling
 from uli_fast.problems.arms import ArmBandit
 from uli_fast.simulate import share
 
@@ -64,7 +65,8 @@ class Duel:
     @property
     def random(self) -> bool:
         """Whether runs differ from each other."""
-        return self.tabled or isinstance(self.uli, AdversarialLearner)
+        draws = isinstance(self.uli, AdversarialLearner) or isinstance(self.rival, ThompsonSampling)
+        return self.tabled or draws
 
     def each(
         self,
@@ -292,7 +294,7 @@ class Path:
         self._pair.tell()
 
     def save(self) -> None:
-        """Keep what decides how an optimistic learner goes on."""
+        """Keep what decides how a rival goes on: its state, and a generator."""
         urn = [self._law.urn] if hasattr(self._law, "urn") else []
         self._live = [*self.state, *urn]
         self._kept = [x.copy() for x in self._live]

@@ -24,12 +24,13 @@ from uli_fast import _check, lower_bounds
 from uli_fast._duel import LARGEST_TABLE, Duel, Pair
 from uli_fast._progress import follow
 from uli_fast._typing import B1, F64
-from uli_fast.errors import ArgumentError
+from uli_fast.errors import ArgumentError, HorizonTooLargeError
 from uli_fast.learners._arms import ArmLearner
 from uli_fast.learners._optimism import OptimisticLearner
 from uli_fast.learners.lil_ucb import LilUCB
 from uli_fast.learners.phased_elimination import PhasedElimination
 from uli_fast.learners.successive_elimination import SuccessiveElimination
+from uli_fast.learners.thompson_sampling import ThompsonSampling
 from uli_fast.learners.ucb import UCB
 from uli_fast.problems.arms import ArmBandit, DeterministicBandit
 
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ORDER = "turning_point(uli_learner, optimistic_learner, problem)"
+RIVALS = "UCB, LilUCB, KLUCB or ThompsonSampling"
+# Rounds that a rival which cannot skip is asked for at most: minutes.
+MOST_SINGLE_ROUNDS = 10**9
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,7 @@ class TurningPoint:
 
 def turning_point(
     uli_learner: ArmLearner,
-    optimistic_learner: OptimisticLearner,
+    optimistic_learner: OptimisticLearner | ThompsonSampling,
     problem: ArmBandit,
     horizon: int = 10**12,
     replications: int = 20,
@@ -156,7 +160,9 @@ def turning_point(
     uli_learner
         Eliminates: SuccessiveElimination, PhasedElimination, LinearElimination ...
     optimistic_learner
-        UCB, whose regret grows for ever, or LilUCB, which is mostly not overtaken.
+        UCB or KLUCB, whose regret grows for ever, or LilUCB, which is mostly not overtaken.
+        ThompsonSampling too, which draws from a stream of its own; it is played round by round,
+        so that the horizon must be given, 10^9 at most.
     problem
         A bandit with finitely many arms. A DeterministicBandit has one run; with two arms
         there is a closed form.
@@ -172,8 +178,15 @@ def turning_point(
     M = _check.replications("replications", replications)
     entropy = _check.seed("seed", seed)
     threads = _check.jobs("n_jobs", n_jobs)
+    if isinstance(optimistic_learner, ThompsonSampling) and T > MOST_SINGLE_ROUNDS:
+        raise HorizonTooLargeError(
+            "horizon",
+            f"must be at most {MOST_SINGLE_ROUNDS:.0e} for ThompsonSampling, which is played "
+            f"round by round, got {horizon!r}",
+        )
     problem.check_horizon(T)
     uli_learner.check(problem, T)
+    optimistic_learner.check(problem, T)
     uli_learner.guarantee_if_any(problem)  # warns where there is none
     names = (repr(uli_learner), repr(optimistic_learner), repr(problem), T)
     known = _closed_form(uli_learner, optimistic_learner, problem)
@@ -208,9 +221,9 @@ def _refuse_others(uli_learner: Any, optimistic_learner: Any, problem: Any) -> N
         if isinstance(uli_learner, OptimisticLearner):
             said += f", which is optimistic; did you mean {ORDER}?"
         raise ArgumentError("uli_learner", f"must eliminate arms of a list, got {said}")
-    if not isinstance(optimistic_learner, OptimisticLearner):
+    if not isinstance(optimistic_learner, OptimisticLearner | ThompsonSampling):
         said = _check.called(optimistic_learner, ORDER)
-        raise ArgumentError("optimistic_learner", f"must be UCB or LilUCB: {said}")
+        raise ArgumentError("optimistic_learner", f"must be {RIVALS}: {said}")
     if not isinstance(problem, ArmBandit):
         raise ArgumentError("problem", f"is not a bandit with finitely many arms: {problem!r}")
 

@@ -10,9 +10,10 @@ DETERMINISTIC = [
     uli.PhasedElimination(0.3),
     uli.UCB(0.3),
     uli.LilUCB(0.3),
+    uli.KLUCB(0.3),
 ]
 SMALL = uli.MetaElimination(uli.Exp3P(constant=5), delta=0.3, mode="sharp")
-DRAWING = [uli.Exp3P(0.3), SMALL]
+DRAWING = [uli.Exp3P(0.3), SMALL, uli.ThompsonSampling(0.3)]
 
 
 def table(T, seed=0, means=MEANS):

@@ -183,6 +183,8 @@ BANDITS = [
     (rlberry.PhasedEliminationAgent, {"delta": 0.3}),
     (rlberry.UCBAgent, {}),
     (rlberry.LilUCBAgent, {}),
+    (rlberry.KLUCBAgent, {}),
+    (rlberry.ThompsonSamplingAgent, {}),
     (rlberry.Exp3PAgent, {"horizon": 2000}),
     (rlberry.MetaEliminationAgent, {"base": SMALL.base, "mode": "sharp"}),
 ]

@@ -24,6 +24,8 @@ NAMED = [
     "PhasedElimination",
     "UCB",
     "LilUCB",
+    "KLUCB",
+    "ThompsonSampling",
     "Exp3P",
     "MetaElimination",
 ]

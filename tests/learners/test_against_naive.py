@@ -11,13 +11,14 @@ from tests.coupling import (
     random_table,
     totals,
 )
-from tests.naive import lil_ucb, phased_elimination, successive_elimination, ucb
+from tests.naive import kl_ucb, lil_ucb, phased_elimination, successive_elimination, ucb
 
 ALGORITHMS = {
     "successive_elimination": (uli.SuccessiveElimination, successive_elimination.play),
     "phased_elimination": (uli.PhasedElimination, phased_elimination.play),
     "ucb": (uli.UCB, ucb.play),
     "lil_ucb": (uli.LilUCB, lil_ucb.play),
+    "kl_ucb": (uli.KLUCB, kl_ucb.play),  # of coins without R, else of Gaussians
 }
 
 
@@ -49,7 +50,7 @@ def test_skipping_equals_rounds_on_a_thousand_reward_tables(name):
         two = uli.simulate(learner(delta), problem, T, seed=seed, engine="skip")
         assert_same_runs(one, two)
         eliminations += int((one.eliminated_at > 0).sum())
-    assert name in ("ucb", "lil_ucb") or eliminations > 1000
+    assert name in ("ucb", "lil_ucb", "kl_ucb") or eliminations > 1000
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

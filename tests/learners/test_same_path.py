@@ -13,12 +13,16 @@ LEARNERS = [
     uli.PhasedElimination(0.1, R=0.5),
     uli.UCB(0.1, R=0.5),
     uli.LilUCB(0.1, R=0.5),
+    uli.KLUCB(0.1, R=0.5),
 ]
 PROBLEMS = [
     uli.BernoulliBandit([0.6, 0.5, 0.45]),
     uli.GaussianBandit([0.3, 0.0, -0.2], sigma=0.5),
 ]
 CASES = [(le, p, e) for le in LEARNERS for p in PROBLEMS for e in ("skip", "rounds")]
+CASES += [(uli.KLUCB(), PROBLEMS[0], e) for e in ("skip", "rounds")]
+CASES += [(uli.ThompsonSampling(), PROBLEMS[0], "rounds")]
+CASES += [(uli.ThompsonSampling(R=0.5), p, "rounds") for p in PROBLEMS]
 META = uli.MetaElimination(uli.Exp3P(constant=0.02), 0.1)
 PLANE = uli.LinearBandit([0.5, 0.2], [[1, 0], [0, 1], [0.6, 0.5]], noise="uniform", sigma=0.1)
 CASES += [(META, p, "rounds") for p in (*PROBLEMS, PLANE)]

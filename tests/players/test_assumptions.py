@@ -186,7 +186,8 @@ LIST = {
     ),
 }
 # Learners that certify nothing, and so rest on nothing.
-WITHOUT = ("UCB", "LilUCB", "LinUCB", "Exp3P", "GeometricHedge", "Scrible", "UCBVI", "UBEV")
+WITHOUT = ("UCB", "LilUCB", "KLUCB", "ThompsonSampling", "LinUCB", "Exp3P", "GeometricHedge")
+WITHOUT += ("Scrible", "UCBVI", "UBEV")
 TABLE = np.array([[[0.2, 0.9], [0.3, 0.4]], [[0.1, 0.5], [0.3, 0.6]]])
 
 

@@ -83,7 +83,7 @@ def test_outcomes_that_drown_in_rounding_are_not_certified():
 
 
 def test_an_r_below_half_the_range_gives_no_intervals():
-    for kind in (uli.SuccessiveElimination, uli.PhasedElimination, uli.UCB, uli.LilUCB):
+    for kind in (uli.SuccessiveElimination, uli.PhasedElimination, uli.UCB, uli.LilUCB, uli.KLUCB):
         player = kind(0.1, R=0.01).start(2)
         for i in range(60):
             player.tell(player.ask().id, float(i % 2))

@@ -23,6 +23,8 @@ LEARNERS = [
     uli.PhasedElimination(0.3),
     uli.UCB(0.3),
     uli.LilUCB(0.3),
+    uli.KLUCB(0.3),
+    uli.KLUCB(0.3, R=0.4),
 ]
 MEANS = np.array([0.8, 0.7, 0.3])
 

@@ -149,6 +149,7 @@ LEARNERS = [
     uli.PhasedElimination(0.1, R=0.5),
     uli.UCB(0.1, R=0.5),
     uli.LilUCB(0.1, R=0.5),
+    uli.KLUCB(0.1, R=0.5),
     uli.EliminationFramework(
         lambda n, total, active, t: active, lambda delta, t: 1.0, beta=1.0, delta=0.1, R=0.5
     ),

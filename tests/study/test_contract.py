@@ -46,6 +46,8 @@ LEARNERS = {
     "PE": (uli.PhasedElimination(0.3), {"arms": ["x", "y"]}),
     "UCB": (uli.UCB(0.1), {"arms": 3}),
     "LilUCB": (uli.LilUCB(0.1), {"arms": 3}),
+    "KLUCB": (uli.KLUCB(0.1), {"arms": 3}),
+    "ThompsonSampling": (uli.ThompsonSampling(0.1), {"arms": 3, "seed": 7}),
     "Exp3P": (uli.Exp3P(0.1), {"arms": 3, "seed": 7, "horizon": 2000}),
     "GeometricHedge": (
         uli.GeometricHedge(0.1),
@@ -64,7 +66,7 @@ LEARNERS = {
     "PolicyElimination": (uli.PolicyElimination(0.1, (1e-4, 1.0)), {"rewards": MDP.rewards}),
 }
 # Drawn at random, or refusing to be asked ahead: told at once.
-AT_ONCE = ("Exp3P", "GeometricHedge", "Scrible", "MetaElimination")
+AT_ONCE = ("ThompsonSampling", "Exp3P", "GeometricHedge", "Scrible", "MetaElimination")
 
 
 def outcome(decision, rng):

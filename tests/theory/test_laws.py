@@ -21,6 +21,9 @@ CASES = {
     ),
     "UCB bernoulli": (uli.UCB(0.1), uli.BernoulliBandit([0.7, 0.5, 0.4]), 8000),
     "UCB gaussian": (uli.UCB(0.1, R=0.5), uli.GaussianBandit([0.2, 0.0, -0.3], sigma=0.5), 8000),
+    "KLUCB bernoulli": (uli.KLUCB(), uli.BernoulliBandit([0.7, 0.5, 0.4]), 8000),
+    "KLUCB rare": (uli.KLUCB(), uli.BernoulliBandit([0.05, 0.02, 0.01]), 8000),
+    "KLUCB gaussian": (uli.KLUCB(R=0.5), uli.GaussianBandit([0.2, 0.0, -0.3], sigma=0.5), 8000),
     "LilUCB bernoulli": (uli.LilUCB(0.1), uli.BernoulliBandit([0.7, 0.5, 0.4]), 8000),
     "LilUCB gaussian": (
         uli.LilUCB(0.1, R=0.5),
@@ -56,7 +59,9 @@ def test_skipping_has_the_law_of_rounds(case):
 
 
 @pytest.mark.parametrize("caution", [0.0, 0.1])
-@pytest.mark.parametrize("learner", [uli.SuccessiveElimination(0.1), uli.UCB(0.1), uli.LilUCB(0.1)])
+@pytest.mark.parametrize(
+    "learner", [uli.SuccessiveElimination(0.1), uli.UCB(0.1), uli.LilUCB(0.1), uli.KLUCB()]
+)
 def test_refused_blocks_keep_the_law(learner, caution, monkeypatch):
     # Without caution about every second block is refused and revealed one by one.
     problem, T = uli.BernoulliBandit([0.6, 0.5, 0.45]), 20_000
@@ -75,7 +80,7 @@ def test_refused_blocks_keep_the_law(learner, caution, monkeypatch):
 
 
 @pytest.mark.parametrize("caution", [1.0, 0.05])
-@pytest.mark.parametrize("learner", [uli.UCB(0.1), uli.LilUCB(0.1)])
+@pytest.mark.parametrize("learner", [uli.UCB(0.1), uli.LilUCB(0.1), uli.KLUCB()])
 def test_ties_keep_the_law_over_long_horizons(learner, caution, monkeypatch):
     """Where leads are long and end by chance; with little caution blocks often end early."""
     problem, T = uli.BernoulliBandit([0.5, 0.5, 0.5]), 300_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -107,25 +108,32 @@ def _installed(name: str) -> str | None:
 
 def warm_up() -> None:
     """Run every learner once on every kind of reward law, so that all kernels are compiled."""
+    from dataclasses import replace
+
     import uli_fast as uli
 
-    problems = (uli.BernoulliBandit([0.5, 0.4]), uli.GaussianBandit([0.5, 0.4], sigma=0.5))
-    learners = (uli.SuccessiveElimination(), uli.PhasedElimination(), uli.UCB(), uli.LilUCB())
-    for learner in learners:
-        for problem in problems:
-            for engine in ("skip", "rounds"):
+    coins, normal = uli.BernoulliBandit([0.5, 0.4]), uli.GaussianBandit([0.5, 0.4], sigma=0.5)
+    sure, spread = uli.DeterministicBandit([0.5, 0.4]), uli.BetaBandit([1.0, 2.0], [1.0, 1.0])
+    pairs = ((coins, None), (sure, None), (spread, None), (normal, 0.5))
+    kinds = (uli.SuccessiveElimination, uli.PhasedElimination, uli.UCB, uli.LilUCB, uli.KLUCB)
+    for kind in (*kinds, uli.ThompsonSampling):
+        for problem, R in pairs:
+            learner = kind(R=R)
+            engines: Any = learner.engines_for(problem)
+            for engine in engines:
                 uli.simulate(learner, problem, 100, seed=0, engine=engine)
-        player = learner.start(2)
+        player = kind().start(2)
         for _ in range(3):
             player.tell(player.ask().id, 0.5)
     framework = uli.EliminationFramework(lambda n, total, active, t: active, lambda delta, t: 1.0)
-    for problem in problems:
-        uli.simulate(framework, problem, 10, seed=0)
+    for problem in (coins, normal):
+        uli.simulate(replace(framework, R=0.5), problem, 10, seed=0)
     _warm_up_adversarial()
     _warm_up_linear()
     _warm_up_policies()
-    for problem in problems:
-        uli.turning_point(learners[0], learners[2], problem, 10**4, 1, seed=0)
+    for problem, R in ((coins, None), (normal, 0.5)):
+        for rival in (uli.UCB(R=R), uli.KLUCB(R=R), uli.ThompsonSampling(R=R)):
+            uli.turning_point(uli.SuccessiveElimination(R=R), rival, problem, 10**4, 1, seed=0)
 
 
 def _warm_up_linear() -> None:

@@ -169,5 +169,6 @@ def _turning_points(
     about = (subject.problem, horizon, replications, seed)
     se, pe = (kind(delta, subject.R) for kind in (uli.SuccessiveElimination, uli.PhasedElimination))
     ucb, lil = uli.UCB(delta, subject.R), uli.LilUCB(delta, subject.R)
-    for learner, rival in ((se, ucb), (pe, ucb), (se, lil)):
+    kl = uli.KLUCB(delta, subject.R if subject.problem.low is None else None)  # else of coins
+    for learner, rival in ((se, ucb), (pe, ucb), (se, lil), (se, kl)):
         yield uli.turning_point(learner, rival, *about, n_jobs=-1)

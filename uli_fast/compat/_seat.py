@@ -9,7 +9,7 @@ functions directly. They also bring rewards of arms that the learner did not ask
   first n rewards of an arm, for every n (SE) or for blocks of fixed positions (PE), and
   hold whoever chooses, as long as no choice looks at the reward it is about to give or at
   later ones. The envelope F(delta, t) does not hold: it needs the arms to be played in turn.
-* UCB and lil'UCB promise nothing either way.
+* UCB, lil'UCB and KL-UCB promise nothing either way.
 * Learners that draw at random weigh each reward by the probability it was drawn with, and
   cannot use others.
 """
@@ -26,9 +26,7 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import F64, I64
 from uli_fast.errors import ArgumentError, NoGuaranteeError, UnsupportedError
-from uli_fast.kernels import lil_ucb, ucb  # noqa: F401  (they give choose its rules)
 from uli_fast.kernels._arms import least_played
-from uli_fast.kernels._optimism import choose
 from uli_fast.kernels.phased_elimination import next_arm
 from uli_fast.kernels.successive_elimination import absorb, absorb_rows
 from uli_fast.learners._arms import ArmLearner
@@ -253,13 +251,13 @@ class PhasedSeat(EliminatingSeat):
 
 
 class IndexSeat(Seat):
-    """UCB and lil'UCB."""
+    """UCB, lil'UCB and KL-UCB."""
 
     player: OptimisticPlayer
 
     def __init__(self, player: OptimisticPlayer) -> None:
         super().__init__(player)
-        self._rule = player.learner.rule(player._unit_noise)
+        self._index = player.learner.chooser(player._unit_noise)
         n, total = player._state.n, player._state.total
         self._mean: F64 = total / np.maximum(n, 1)
         self._unplayed = int((n == 0).sum())
@@ -269,7 +267,7 @@ class IndexSeat(Seat):
         return self._best(state.n, int(state.clock[0]) + 1, self._unplayed)
 
     def _best(self, n: Any, t: int, unplayed: int) -> int:
-        return int((n == 0).argmax()) if unplayed else int(choose(self._rule, self._mean, n, t))
+        return int((n == 0).argmax()) if unplayed else int(self._index(self._mean, n, t))
 
     def _take(self, a: int, unit: float) -> None:
         state = self.player._state

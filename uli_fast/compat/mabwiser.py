@@ -7,7 +7,8 @@ Data that the learner did not choose (a log) is learned from as far as that is s
   intervals give, if the rewards of each arm are independent draws from one law and no row
   was chosen, left out or ordered by looking at its own reward or at later ones. The envelope
   F(delta, t) is claimed only while every row was the arm that ``predict()`` named.
-* ``UCB``, ``LilUCB``: nothing, with any data.
+* ``UCB``, ``LilUCB``, ``KLUCB``: nothing, with any data.
+* ``ThompsonSampling``: nothing; rows must be the decisions it drew, one at a time.
 * ``Exp3P``, ``MetaElimination``: rows must be the decisions they drew, one at a time; a log
   is refused, for they weigh a reward by the probability it was drawn with.
 """
@@ -40,6 +41,8 @@ class LearningPolicy:
     MetaElimination = uli.MetaElimination
     UCB = uli.UCB
     LilUCB = uli.LilUCB
+    KLUCB = uli.KLUCB
+    ThompsonSampling = uli.ThompsonSampling
     Exp3P = uli.Exp3P
 
 

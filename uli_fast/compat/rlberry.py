@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Exp3PAgent",
+    "KLUCBAgent",
     "LilUCBAgent",
     "MetaEliminationAgent",
     "PhasedEliminationAgent",
     "PolicyEliminationAgent",
     "SuccessiveEliminationAgent",
+    "ThompsonSamplingAgent",
     "UBEVAgent",
     "UCBAgent",
     "UCBVIAgent",
@@ -91,6 +93,18 @@ class LilUCBAgent(BanditAgent):
     """The optimistic rival that settles: see :class:`uli_fast.LilUCB`."""
 
     name, learner_type = "LilUCB", uli.LilUCB
+
+
+class KLUCBAgent(BanditAgent):
+    """The sharpest optimistic rival: see :class:`uli_fast.KLUCB`."""
+
+    name, learner_type = "KLUCB", uli.KLUCB
+
+
+class ThompsonSamplingAgent(BanditAgent):
+    """The rival that draws its decisions: see :class:`uli_fast.ThompsonSampling`."""
+
+    name, learner_type = "ThompsonSampling", uli.ThompsonSampling
 
 
 class Exp3PAgent(BanditAgent):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from uli_fast.players._certificate import Certificate
 
 __all__ = [
+    "KLUCB",
     "UCB",
     "Exp3P",
     "LilUCB",
@@ -32,6 +33,7 @@ __all__ = [
     "PhasedElimination",
     "Policy",
     "SuccessiveElimination",
+    "ThompsonSampling",
     "policy",
 ]
 
@@ -206,6 +208,18 @@ class LilUCB(Policy):
     """The optimistic rival that settles: see :class:`uli_fast.LilUCB`."""
 
     made_of = uli.LilUCB()
+
+
+class KLUCB(Policy):
+    """The sharpest optimistic rival: see :class:`uli_fast.KLUCB`."""
+
+    made_of = uli.KLUCB()
+
+
+class ThompsonSampling(Policy):
+    """The rival that draws its decisions: see :class:`uli_fast.ThompsonSampling`."""
+
+    made_of = uli.ThompsonSampling()
 
 
 class Exp3P(Policy):

@@ -26,6 +26,8 @@ LEARNERS = (
     "PhasedElimination",
     "UCB",
     "LilUCB",
+    "KLUCB",
+    "ThompsonSampling",
     "LinearElimination",
     "LinUCB",
     "SpannerElimination",

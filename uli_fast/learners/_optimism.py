@@ -1,9 +1,12 @@
-"""What UCB and lil'UCB share: no elimination, no guarantee, one kernel."""
+"""What optimistic learners share: no elimination, no guarantee, indices."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from uli_fast._typing import F64, I64
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
@@ -46,6 +49,21 @@ class OptimisticLearner(ArmLearner):
             return bool(play(rule, law, state, record, horizon, budget))
 
         return ArmRun(state, advance)
+
+    def chooser(self, R: float) -> Callable[[F64, I64, int], int]:
+        """Return what chooses an arm from means, counts and the round (the live step)."""
+        from uli_fast.kernels import lil_ucb, ucb  # noqa: F401  (they give choose its rules)
+        from uli_fast.kernels._optimism import choose
+
+        return partial(choose, self.rule(R))
+
+    def unit_intervals(self, R: float, means: F64, n: I64, t: int) -> tuple[F64, F64]:
+        """Return the means less and plus their bonus at round t."""
+        from uli_fast.kernels import lil_ucb, ucb  # noqa: F401  (they give radii its rules)
+        from uli_fast.kernels._optimism import radii
+
+        width = radii(self.rule(R), n, t)
+        return means - width, means + width
 
     def _player(self, labels: Labels, low: float, high: float) -> OptimisticPlayer:
         from uli_fast.players.optimistic import OptimisticPlayer

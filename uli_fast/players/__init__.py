@@ -25,6 +25,8 @@ _PLAIN = (
     "PhasedElimination",
     "UCB",
     "LilUCB",
+    "KLUCB",
+    "ThompsonSampling",
     "LinearElimination",
     "SpannerElimination",
     "PolicyElimination",

@@ -23,6 +23,7 @@ from uli_fast.players._base import Player
 from uli_fast.players.adversarial import AdversarialPlayer
 from uli_fast.players.elimination_framework import FrameworkPlayer
 from uli_fast.players.spanner_elimination import SpannerPlayer
+from uli_fast.players.thompson_sampling import ThompsonPlayer
 
 ROUNDING = 1e-9  # relative to the largest number beside it
 
@@ -72,6 +73,9 @@ def verify(player: Any, saved: Mapping[str, Any], start: Callable[[], Any]) -> N
         _compare(player, fresh, saved, ("asked", "again"))
     elif isinstance(player, AdversarialPlayer) and _draws_again(player):
         fresh = _redrawn(start(), player)
+        _compare(player, fresh, saved)
+    elif isinstance(player, ThompsonPlayer):
+        fresh = player.drawn_again(start())
         _compare(player, fresh, saved)
     elif isinstance(player, AdversarialPlayer | FrameworkPlayer):
         _recount(player)

@@ -1,4 +1,4 @@
-"""Live UCB and lil'UCB: counts are those asked for, means those of the rewards that came."""
+"""Live UCB, lil'UCB, KL-UCB: counts are those asked for, means those of what came."""
 
 from __future__ import annotations
 
@@ -17,13 +17,10 @@ class OptimisticPlayer(Player):
     learner: Any
 
     def _choose(self) -> int:
-        from uli_fast.kernels import lil_ucb, ucb  # noqa: F401  (they give choose its rules)
-        from uli_fast.kernels._optimism import choose
-
         if (self._asked == 0).any():
             return int((self._asked == 0).argmax())
-        rule = self.learner.rule(self._unit_noise)
-        return int(choose(rule, self._means(), self._asked, len(self._arms) + 1))
+        choose = self.learner.chooser(self._unit_noise)
+        return int(choose(self._means(), self._asked, len(self._arms) + 1))
 
     def _means(self) -> F64:
         """Settled means; an arm without one borrows the best, which keeps it in play."""
@@ -36,15 +33,15 @@ class OptimisticPlayer(Player):
         self._count(a, reward)
 
     def _unit_intervals(self) -> tuple[F64, F64]:
-        from uli_fast.kernels._optimism import radii
-
-        t = max(int(self._state.clock[0]), 1)
-        n = self._state.n
-        width = radii(self.learner.rule(self._unit_noise), n, t)
-        if not self._lost.any():
-            return self._means() - width, self._means() + width
-        mean, most = (x / np.maximum(n, 1) for x in (self._state.total, self._lost))
-        return mean - width, mean + most + width
+        t, n = max(int(self._state.clock[0]), 1), self._state.n
+        means = self._means()
+        if self._lost.any():  # missing outcomes at their worst, both ways
+            means = self._state.total / np.maximum(n, 1)
+            most = means + self._lost / np.maximum(n, 1)
+            bounds = [self.learner.unit_intervals(self._unit_noise, x, n, t) for x in (means, most)]
+            return bounds[0][0], bounds[1][1]
+        lower, upper = self.learner.unit_intervals(self._unit_noise, means, n, t)
+        return lower, upper
 
     def _narrow(self) -> None:
         """Keep nothing: each interval holds at its own round, and not all of them at once."""

@@ -1,0 +1,103 @@
+"""KL-UCB, the optimistic rival whose index knows the variance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from uli_fast._typing import F64, I64
+from uli_fast.learners._arms import ArmRun, new_state
+from uli_fast.learners._optimism import OptimisticLearner
+
+if TYPE_CHECKING:
+    from uli_fast.kernels._arms import Record
+    from uli_fast.kernels._rewards import Law
+    from uli_fast.problems.arms import ArmBandit
+
+
+@dataclass(frozen=True)
+class KLUCB(OptimisticLearner):
+    """Play the largest q with N kl(mean, q) <= log t (Garivier and Cappe, 2011, with c = 0).
+
+    With rewards in a range kl is that of coins, which is valid for all of them and sharp for
+    rewards 0 and 1. Its regret grows with log t at the best possible rate (Lai and Robbins),
+    for ever: it comes back to every arm, so that it has no F_ULI.
+
+    Parameters
+    ----------
+    delta
+        Confidence of a live player's intervals. Decisions do not depend on it: log t has none.
+    R
+        None: kl of coins, for rewards in a declared range. Given, in reward units: rewards are
+        R-subgaussian and kl(x, y) = (x - y)^2 / (2 R^2). Needed where they have no range.
+    """
+
+    delta: float = 0.05
+    R: float | None = None
+
+    why_no_guarantee = (
+        "no F_ULI holds for KL-UCB: log t grows, so that every worse arm comes back for ever"
+    )
+
+    def __post_init__(self) -> None:
+        self._check_parameters()
+
+    def rule(self, R: float = 0.5) -> Any:
+        """Return the bonus R sqrt(2 log t / N) of Gaussian kl, for R on the learner's scale."""
+        from uli_fast.kernels.ucb import UcbRule
+
+        return UcbRule(0.0, R)
+
+    def begin(
+        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+    ) -> ArmRun:
+        """Allocate one replication."""
+        if self.R is not None:
+            return super().begin(problem, law, record, engine, horizon)
+        from uli_fast.kernels import kl_ucb
+        from uli_fast.kernels._rewards import RealLaw
+
+        state = new_state(law)
+        play: Any = kl_ucb.play_rounds
+        if engine == "skip":
+            play = kl_ucb.play_skipping if isinstance(law, RealLaw) else kl_ucb.play_lines
+
+        def advance(budget: int) -> bool:
+            return bool(play(law, state, record, horizon, budget))
+
+        return ArmRun(state, advance)
+
+    def chooser(self, R: float) -> Callable[[F64, I64, int], int]:
+        """Return what chooses an arm from means, counts and the round."""
+        if self.R is not None:
+            return super().chooser(R)
+        from uli_fast.kernels.kl_ucb import choose
+
+        return choose
+
+    def unit_intervals(self, R: float, means: F64, n: I64, t: int) -> tuple[F64, F64]:
+        """Return where N kl(mean, q) <= log(2 t^2 / delta), on the unit scale."""
+        return kl_intervals(self, R, means, n, t)
+
+
+def kl_intervals(learner: Any, R: float, means: F64, n: I64, t: int) -> tuple[F64, F64]:
+    """Return where N kl(mean, q) <= log(2 t^2 / delta), on the unit scale.
+
+    By Chernoff's bound an interval of n plays misses its mean with probability at most
+    delta / t^2, and n is one of at most t numbers: that of an arm fails at round t with
+    probability at most delta / t, whatever chose the plays.
+    """
+    import numpy as np
+
+    level = math.log(2.0) - math.log(learner.delta) + 2.0 * math.log(t)
+    if learner.R is not None:
+        with np.errstate(divide="ignore"):
+            width: F64 = R * np.sqrt(2.0 * level / n)
+        return means - width, means + width
+    from uli_fast.kernels.kl_ucb import interval
+
+    lower, upper = np.empty(means.size), np.empty(means.size)
+    interval(means, n, level, lower, upper)
+    return lower, upper

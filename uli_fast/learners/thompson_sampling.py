@@ -1,0 +1,95 @@
+"""Thompson sampling, the rival that draws its decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from uli_fast import _check
+from uli_fast.errors import NoGuaranteeError
+from uli_fast.guarantees import Guarantee
+from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
+
+if TYPE_CHECKING:
+    from uli_fast.kernels._arms import Record
+    from uli_fast.kernels._rewards import Law
+    from uli_fast.players.thompson_sampling import ThompsonPlayer
+    from uli_fast.problems.arms import ArmBandit
+
+
+@dataclass(frozen=True)
+class ThompsonSampling(ArmLearner):
+    """Draw a mean for every arm from its posterior and play the largest.
+
+    Rewards in a range are taken for coins with a uniform prior: Beta(1 + S, 1 + N - S). A reward
+    strictly inside the range counts as a success with a probability as large as it is (Agrawal
+    and Goyal, 2012). Every arm is drawn again for ever: there is no F_ULI.
+
+    Parameters
+    ----------
+    delta
+        Confidence of a live player's intervals. Decisions do not depend on it.
+    R
+        None: coins, for rewards in a declared range. Given, in reward units: the posterior of
+        Gaussian rewards with standard deviation R and a flat prior, N(mean, R^2 / N), after one
+        play each. Needed where rewards have no range.
+    """
+
+    delta: float = 0.05
+    R: float | None = None
+
+    engines: ClassVar[tuple[str, ...]] = ("rounds",)
+    baseline: ClassVar[bool] = True
+    why_no_guarantee: ClassVar[str] = (
+        "no F_ULI holds for Thompson sampling: every worse arm is drawn again for ever"
+    )
+
+    def __post_init__(self) -> None:
+        self._check_parameters()
+
+    def guarantee(self, about: Any) -> Guarantee:
+        """Raise NoGuaranteeError: every arm keeps a positive chance."""
+        raise NoGuaranteeError(self.why_no_guarantee)
+
+    def begin(
+        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+    ) -> ArmRun:
+        """Allocate one replication."""
+        from uli_fast.kernels import thompson_sampling as kernel
+
+        state, R = new_state(law), self.noise_on(problem)
+
+        def advance(budget: int) -> bool:
+            if self.R is None:
+                return bool(kernel.play_coins(law, state, record, horizon, budget))
+            return bool(kernel.play_normals(law, state, record, R, horizon, budget))
+
+        return ArmRun(state, advance)
+
+    def start(
+        self,
+        arms: int | Sequence[str],
+        seed: int | None = None,
+        horizon: int | None = None,
+        low: float = 0.0,
+        high: float = 1.0,
+    ) -> ThompsonPlayer:
+        """Begin live decisions on a number of arms or on named ones.
+
+        Rewards lie in [low, high]; pass ``-inf, inf`` for unbounded ones, which need R. ``seed``
+        decides the draws, None takes fresh entropy; ``horizon`` changes nothing.
+        """
+        from uli_fast.players.thompson_sampling import ThompsonPlayer
+
+        _check.unused(None, horizon)
+        bounds = _check.reward_range(low, high)
+        _check.unit_noise(self.R, bounds)
+        labels = _check.arms("arms", arms)
+        return ThompsonPlayer(self, labels, *bounds, _check.seed("seed", seed))
+
+    def revive(
+        self, arms: Any, low: float, high: float, extra: Mapping[str, Any]
+    ) -> ThompsonPlayer:
+        """Start a player again, as a saved state describes it."""
+        return self.start(arms, extra["seed"], low=low, high=high)
