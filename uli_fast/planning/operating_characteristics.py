@@ -81,6 +81,8 @@ def operating_characteristics(
     )
     checked_arms(problem)
     T = _check.horizon("horizon", horizon)
+    if T < problem.n_arms:
+        raise ArgumentError("horizon", f"must be at least {problem.n_arms}, a patient for each arm")
     M = _check.replications("replications", replications)
     entropy, level = _check.seed("seed", seed), _check.in_open_unit("level", level)
     called, threads = _check.text("events", events), _check.jobs("n_jobs", n_jobs)

@@ -56,10 +56,10 @@ def arms(plan: OperatingCharacteristics) -> Table:
             rows.append(Row(f"\u00a0 {100 * share:.0f} % by", cells))
     if plan.fixed is not None:
         rows += _fixed_arms(plan, plan.fixed, shown)
+    also = "" if plan.fixed is None else f" (by the {FIXED}: called inferior)"
     caption = (
-        f"The chance of each arm to be dropped (by the {FIXED}: called inferior) within "
-        f"{plan.horizon:,} patients, and the patients by whom it has happened in 80 and 90 % of "
-        "the trials."
+        f"The chance of each arm to be dropped{also} within {plan.horizon:,} patients, and the "
+        "patients by whom it has happened in 80 and 90 % of the trials."
     )
     left = len(plan.names) - len(shown)
     return Table("Arms", caption + (f" {left} arms are left out." if left else ""), header, rows)
@@ -81,7 +81,7 @@ def notes(plan: OperatingCharacteristics) -> list[str]:
         f"{plan.equal_on_inferior:,.0f}.",
         f"{label(plan.events).capitalize()} avoided: expected, against equal allocation"
         + ("." if np.isnan(plan.equal_events) else f", which has {plan.equal_events:,.0f}."),
-        f"\u00b1: half the {100 * _level(plan):g} % interval of a mean over trials; none below 0.5.",
+        f"\u00b1: half the {100 * _level(plan):g} % interval of a mean over trials.",
         f"Best lost: chance that the best arm is dropped within {plan.horizon:,} patients, with "
         f"its exact {100 * _level(plan):g} % interval (Clopper and Pearson).",
     ]

@@ -14,7 +14,7 @@ from uli_fast.errors import MissingExtraError
 from uli_fast.metrics import on_inferior
 from uli_fast.planning.characteristics import NEVER, OperatingCharacteristics
 from uli_fast.planning.fixed_trial import LARGEST_GROUP
-from uli_fast.report.canvas import Line, lines_of, log_ticks, rows, widths
+from uli_fast.report.canvas import POINTS, Line, lines_of, log_ticks, rows, widths
 from uli_fast.report.figures import checked_target, save_figure
 from uli_fast.report.planning import FIXED
 from uli_fast.report.words import label
@@ -61,22 +61,24 @@ def drawing(plan: OperatingCharacteristics, what: str) -> Callable[[Any, Sequenc
 
 def draw_dropping(plan: OperatingCharacteristics, axes: Any, lines: Sequence[Line]) -> None:
     """Draw the share of trials in which all inferior arms are dropped by so many patients."""
-    ends = [float(plan.horizon)]
-    for line, width in zip(lines, widths(len(lines)), strict=True):
-        when = plan.learners_in_order[lines.index(line)].all_dropped_at
-        if when is None:
-            continue
-        reached = np.sort(when[when < NEVER])
-        if reached.size:
-            ends.append(float(reached[-1]))
-        share = np.arange(1, reached.size + 1) / when.size
-        x, y = np.append(reached, max(ends)), np.append(share, share[-1:] if share.size else 0.0)
+    drops = [
+        (line, np.sort(each.all_dropped_at))
+        for line, each in zip(lines, plan.learners_in_order, strict=True)
+        if each.all_dropped_at is not None
+    ]
+    first = max(len(plan.names), plan.horizon / 100.0)
+    end = 1.5 * max([plan.horizon, *(x for _, when in drops for x in when[when < NEVER])])
+    for (line, when), width in zip(drops, widths(len(drops)), strict=True):
+        rank = np.unique(np.linspace(0, when.size - 1, POINTS).astype(int))
+        rank = rank[when[rank] < NEVER]
+        x, share = when[rank], (rank + 1.0) / when.size
+        ends = np.append(0.0, share)[-1]
         style = {"color": line.colour, "ls": line.dash, "lw": width, "label": line.name}
-        axes.step(np.append(len(plan.names), x), np.append(0.0, y), where="post", **style)
-    _draw_fixed(plan, axes, max(ends))
+        axes.step([1.0, *x, end], [0.0, *share, ends], where="post", **style)
+    _draw_fixed(plan, axes, first, end)
     axes.axvline(plan.horizon, color="0.5", lw=1.0, ls=":")
     axes.set_xscale("log")
-    axes.set_xlim(max(len(plan.names), plan.horizon / 100.0), 1.5 * max(ends))
+    axes.set_xlim(first, end)
     axes.set_ylim(-0.02, 1.02)
     log_ticks(axes.xaxis)
     axes.grid(True, which="major", alpha=0.3)
@@ -84,21 +86,21 @@ def draw_dropping(plan: OperatingCharacteristics, axes: Any, lines: Sequence[Lin
     axes.set_ylabel("all inferior arms dropped")
 
 
-def _draw_fixed(plan: OperatingCharacteristics, axes: Any, end: float) -> None:
+def _draw_fixed(plan: OperatingCharacteristics, axes: Any, first: float, end: float) -> None:
     """Draw the power of the usual trial, by its size."""
     if plan.fixed is None or not plan.fixed.inferior.any():
         return
     K = len(plan.names)
     last = min(end / K, float(LARGEST_GROUP))
-    sizes = np.unique(np.geomspace(max(1.0, plan.horizon / 100.0 / K), last, SIZES).astype(int))
+    sizes = np.unique(np.geomspace(max(1.0, first / K), max(1.0, last), SIZES).astype(int))
     power = [plan.fixed.power_all(int(n)) for n in sizes]
     axes.plot(K * sizes, power, color="0.3", lw=1.2, ls="--", label=FIXED)
 
 
 def draw_inferior(plan: OperatingCharacteristics, axes: Any, lines: Sequence[Line]) -> None:
     """Draw patients on inferior arms: the mean over trials, and nine tenths of the trials."""
-    for i, line in enumerate(lines):
-        each = on_inferior(plan.learners_in_order[i].plays, plan.gaps)
+    for i, (line, learner) in enumerate(zip(lines, plan.learners_in_order, strict=True)):
+        each = on_inferior(learner.plays, plan.gaps)
         low, high = np.quantile(each, [0.05, 0.95])
         axes.plot([low, high], [i, i], color=line.colour, lw=2.0, alpha=0.5)
         axes.plot(each.mean(), i, line.marker, color=line.colour, ms=6)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-import numpy as np
-
 from uli_fast import _check
 from uli_fast.planning.characteristics import OperatingCharacteristics
 from uli_fast.report.canvas import Line
@@ -89,7 +87,8 @@ def _sentences(plan: OperatingCharacteristics) -> Iterator[str]:
 
 
 def _pictures(plan: OperatingCharacteristics, lines: list[Line]) -> Iterator[Picture]:
-    dropping = [line for line in lines if plan.learners_in_order[lines.index(line)].drops]
+    both = zip(lines, plan.learners_in_order, strict=True)
+    dropping = [line for line, each in both if each.drops]
     if dropping and (plan.gaps > 0.0).any():
         draw, title = drawing(plan, "dropping"), "When inferior arms are dropped"
         svg = inline_svg(draw, lines, (5.2, 3.4), title, "dropping")
@@ -121,4 +120,4 @@ def _caveats(plan: OperatingCharacteristics) -> Iterator[str]:
 
 def _row(values: dict[str, object]) -> list[object]:
     """Return a line of the CSV file; what does not apply is left empty."""
-    return ["" if x is None or x is np.nan else x for x in values.values()]
+    return ["" if x is None else x for x in values.values()]
