@@ -83,7 +83,8 @@ def _sentences(plan: OperatingCharacteristics) -> Iterator[str]:
         yield f"The chance to have found all inferior arms by then: {listed(chances)}."
     never = [label(name) for name, x in plan.learners.items() if not x.drops]
     if never:
-        yield f"{listed(never)} never drop an arm: they send fewer patients there, but always some."
+        drop = "drop" if len(never) > 1 else "drops"
+        yield f"{listed(never)} never {drop} an arm: any patient may be the next to get it."
 
 
 def _pictures(plan: OperatingCharacteristics, lines: list[Line]) -> Iterator[Picture]:
