@@ -52,6 +52,8 @@ LINES = "uli_fast/kernels/_lines.py"
 TOUCH = "tests/kernels/test_lines.py"
 SHARDS = "tests/experiments/test_shards.py"
 MERGING = "uli_fast/experiments/merging.py"
+FIXED_TRIAL = "tests/planning/test_fixed_trial.py"
+OPERATING = "tests/planning/test_operating_characteristics.py"
 ROW = "tests/verify/test_verify.py::test_a_row_holds"
 
 # How an event gets into the journal, to be done otherwise.
@@ -1372,8 +1374,8 @@ SABOTAGES = (
     Sabotage(
         "coverage: an interval of another level",
         "uli_fast/metrics.py",
-        "miss = holds.size, (1.0 - level) / 2.0",
-        "miss = holds.size, 1.0 - level",
+        "int(happened.sum()), (1.0 - level) / 2.0",
+        "int(happened.sum()), 1.0 - level",
         "tests/test_coverage.py::test_the_ends_of_the_interval_miss_with_half_of_what_is_left_each",
     ),
     Sabotage(
@@ -1474,6 +1476,62 @@ SABOTAGES = (
         "return self.tabled or draws",
         "return self.tabled",
         "tests/test_turning_point.py::test_thompson_sampling_draws_on_the_same_table",
+    ),
+    Sabotage(
+        "fixed trial: without Bonferroni",
+        "uli_fast/planning/fixed_trial.py",
+        "norm.isf(self.alpha / (self.means.size - 1))",
+        "norm.isf(self.alpha)",
+        f"{FIXED_TRIAL}::test_chances_equal_enumeration",
+    ),
+    Sabotage(
+        "fixed trial: one success too few beats",
+        "uli_fast/planning/fixed_trial.py",
+        "np.floor(s) + np.floor(d) + 1.0",
+        "np.floor(s) + np.floor(d)",
+        f"{FIXED_TRIAL}::test_the_least_winning_count_is_that_of_the_test",
+    ),
+    Sabotage(
+        "plan: dropped at any time counts as dropped by the horizon",
+        "uli_fast/planning/characteristics.py",
+        "when <= patients",
+        "when < NEVER",
+        f"{OPERATING}::test_numbers_are_those_of_counting",
+    ),
+    Sabotage(
+        "plan: patients needed among the trials that dropped at all",
+        "uli_fast/planning/characteristics.py",
+        "share * when.size - 1e-9",
+        "share * int((when < NEVER).sum()) - 1e-9",
+        f"{OPERATING}::test_the_best_arm_is_lost_as_often_as_the_runs_say",
+    ),
+    Sabotage(
+        "plan: one of several best arms dropped counts as lost",
+        "uli_fast/planning/characteristics.py",
+        "[:, self.gaps == 0.0].max(axis=1)",
+        "[:, self.gaps == 0.0].min(axis=1)",
+        f"{OPERATING}::test_of_several_best_arms_all_must_be_lost",
+    ),
+    Sabotage(
+        "plan: patients after the horizon are counted",
+        "uli_fast/planning/operating_characteristics.py",
+        "runs.plays[:, 0]",
+        "runs.plays[:, -1]",
+        f"{OPERATING}::test_numbers_are_those_of_counting",
+    ),
+    Sabotage(
+        "plan: events avoided against the worst arm",
+        "uli_fast/metrics.py",
+        "plays.sum(axis=1) * gaps.mean()",
+        "plays.sum(axis=1) * gaps.max()",
+        f"{OPERATING}::test_runs_count_patients_on_inferior_arms_and_events_avoided",
+    ),
+    Sabotage(
+        "plan: what is nearly certain is shown as certain",
+        "uli_fast/report/planning.py",
+        'if shown == "100.0" and chance < 1.0:',
+        'if shown == "100.0" and chance < 0.5:',
+        "tests/report/test_planning.py::test_only_what_is_certain_is_shown_as_certain",
     ),
 )
 

@@ -162,6 +162,27 @@ BAD = {
     "horizon": (("--arms", "2", "--horizon", "1.5"), "horizon: must be a whole number"),
     "long": (("--arms", "2", "--horizon", "1e19"), "horizon: must be at most"),
     "runs": (("--gaps", ".2", "--turning-point", "--replications", "0"), "replications: must"),
+    "one mean": (("--means", ".9", "--patients", "100"), "means: must hold at least two"),
+    "no mean": (("--means", "", "--patients", "100"), "means: must not be empty"),
+    "means": (("--means", ".9,1.2", "--patients", "100"), "means: must lie in [0, 1]"),
+    "no patients": (("--means", ".9,.8", "--patients", "0"), "patients: must be at least 1"),
+    "few patients": (("--means", ".9,.8", "--patients", "1"), "horizon: must be at least 2"),
+    "half patients": (("--means", ".9,.8", "--patients", "9.5"), "patients: must be a whole"),
+    "learner": (
+        ("--means", ".9,.8", "--patients", "9", "--learners", "Oracle"),
+        "learners: must be one of",
+    ),
+    "patients of arms": (("--arms", "2", "--patients", "9"), "--patients needs the means"),
+    "patients alone": (("--patients", "9"), "give one of"),
+    "page alone": (("--means", ".9,.8", "--html", "p.html"), "need --patients"),
+    "names alone": (("--arms", "2", "--names", "a,b"), "--names goes with --means"),
+    "names": (("--means", ".9,.8", "--names", "a,a", "--patients", "9"), "names: "),
+    "patients and turning point": (
+        ("--means", ".9,.8", "--patients", "9", "--turning-point"),
+        "--patients does not go with",
+    ),
+    "followed": (("--means", ".9,.8", "--patients", "9", "--followed", "8"), "followed: must be"),
+    "page": (("--means", ".9,.8", "--patients", "9", "--html", "."), "html: must be a file"),
 }
 
 
@@ -181,3 +202,72 @@ def test_vectors_show_both_modes_of_the_hedge():
         bound = uli.MetaElimination(uli.GeometricHedge(), 0.05, mode=mode).guarantee(rewards)
         wanted = [bound.rounds_until(0.1), bound.rounds_until(0.01)]
         assert row(text, name)[:2] == [f"{x:.2e}" for x in wanted]
+
+
+TRIAL = ("--means", ".9,.6,.5", "--names", "both,one,neither", "--patients", "3000")
+
+
+def test_a_trial_says_what_the_library_says(tmp_path):
+    page = tmp_path / "plan.html"
+    words = (*TRIAL, "--replications", "50", "--events", "deaths", "--html", str(page))
+    chosen = ("--learners", "SuccessiveElimination, UCB")
+    code, text = plan(*words, *chosen)
+    assert code == 0
+    found = uli.operating_characteristics(
+        [uli.SuccessiveElimination(0.05), uli.UCB(0.05)],
+        uli.BernoulliBandit([0.9, 0.6, 0.5], names=["both", "one", "neither"]),
+        3000,
+        50,
+        seed=1,
+        events="deaths",
+    )
+    first, second = [line for line in text.splitlines() if line.startswith("SuccessiveElim")]
+    each = found["SuccessiveElimination"]
+    assert f"{each.needed_all(0.8):,}" in first
+    assert f"{each.on_inferior.mean:,.0f}" in first
+    assert second.split()[1:] == [
+        "0",
+        "%",
+        *f"{100 * each.dropped[1].rate:g} %".split(),
+        "100",
+        "%",
+    ]
+    assert sum(x.startswith("UCB") and "never drops" in x for x in text.splitlines()) == 2
+    assert "deaths avoided" in text
+    assert "seed 1." in text
+    assert f"page: {page}" in text
+    assert "both" in page.read_text(encoding="utf-8")
+
+
+def test_every_learner_takes_part_and_the_fixed_trial_beside_them():
+    from uli_fast.planning.usual import available
+
+    code, text = plan(*TRIAL, "--replications", "3", "--followed", "1e4")
+    assert code == 0
+    for name in (*available(), "fixed-size trial"):
+        assert sum(line.startswith(name[:16]) for line in text.splitlines()) == 2
+    fixed = uli.fixed_trial(uli.BernoulliBandit([0.9, 0.6, 0.5]), 3000)
+    assert f"{fixed.needed(0.9)[1]:,}" in text
+    assert "0.05 / 2 = 0.025 (Bonferroni)" in " ".join(text.split())
+
+
+def test_known_means_are_planned_for_without_patients_too():
+    code, text = plan("--means", "0.9,0.8,0.7", "--eps", "0.15")
+    assert code == 0
+    assert row(text, "PhasedElimination") == row(
+        plan("--gaps", "0.1,0.2", "--eps", "0.15")[1], "PhasedElimination"
+    )
+
+
+def test_unbounded_rewards_of_a_trial_are_gaussian():
+    words = ("--means", "0,2", "--low", "-inf", "--high", "inf", "--R", "1", "--patients", "500")
+    code, text = plan(*words, "--replications", "3", "--learners", "SuccessiveElimination")
+    assert code == 0
+    assert "GaussianBandit" in text
+    assert "ixed-size trial" not in text
+
+
+def test_a_dataset_gives_a_trial_its_names():
+    code, text = plan("--dataset", "isis2", "--patients", "2000", "--replications", "3")
+    assert code == 0
+    assert "streptokinase" in text

@@ -48,6 +48,10 @@ _HOME = {
     "barycentric_spanner": "spanners",
     "verify_spanner": "spanners",
     "Comparison": "compare",
+    "FixedTrial": "planning.fixed_trial",
+    "OperatingCharacteristics": "planning.characteristics",
+    "fixed_trial": "planning.fixed_trial",
+    "operating_characteristics": "planning.operating_characteristics",
     "restore": "players",
     "Study": "study",
     "TurningPoint": "turning_point",
@@ -74,6 +78,7 @@ __all__ = [
     "DeterministicBandit",
     "EliminationFramework",
     "Exp3P",
+    "FixedTrial",
     "GaussianBandit",
     "GeometricHedge",
     "Guarantee",
@@ -82,6 +87,7 @@ __all__ = [
     "LinearBandit",
     "LinearElimination",
     "MetaElimination",
+    "OperatingCharacteristics",
     "PhasedElimination",
     "PolicyElimination",
     "Runs",
@@ -100,8 +106,10 @@ __all__ = [
     "datasets",
     "designs",
     "errors",
+    "fixed_trial",
     "lower_bounds",
     "mdps",
+    "operating_characteristics",
     "play",
     "restore",
     "simulate",
@@ -131,6 +139,9 @@ if TYPE_CHECKING:
     from uli_fast.learners.ubev import UBEV
     from uli_fast.learners.ucb import UCB
     from uli_fast.learners.ucbvi import UCBVI
+    from uli_fast.planning.characteristics import OperatingCharacteristics
+    from uli_fast.planning.fixed_trial import FixedTrial, fixed_trial
+    from uli_fast.planning.operating_characteristics import operating_characteristics
     from uli_fast.play import play
     from uli_fast.players import restore
     from uli_fast.problems import datasets, mdps

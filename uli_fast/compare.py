@@ -80,7 +80,7 @@ def compare(
     problem, horizon, replications, seed, engine, n_jobs, progress
         As for :func:`uli_fast.simulate`; every learner gets the same seed.
     """
-    named = _named(learners)
+    named = named_learners(learners)
     for learner in named.values():  # before the first of them is run
         check_pair(learner, problem, _check.horizon("horizon", horizon), engine)
     results: dict[str, Runs] = {}
@@ -99,9 +99,10 @@ def compare(
     return Comparison(results)
 
 
-def _named(
+def named_learners(
     learners: Iterable[Learner] | Mapping[str, Learner],
 ) -> dict[str, Learner]:
+    """Return learners under their names, refusing what is none, and the same one twice."""
     if isinstance(learners, Mapping):
         named = dict(learners)
     else:

@@ -6,6 +6,7 @@ gap_a / F(last round of a): the last plays decide the guarantee exactly.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -40,6 +41,30 @@ class Coverage(NamedTuple):
     def percent(self) -> str:
         """The level in words, such as "95 %"."""
         return f"{100.0 * self.level:.6g} %"
+
+
+class Share(NamedTuple):
+    """In how many runs something happened, with the exact interval of its probability.
+
+    ``low`` and ``high`` are Clopper and Pearson's: they hold the truth with probability
+    ``level`` at least.
+    """
+
+    times: int
+    runs: int
+    rate: float
+    low: float
+    high: float
+    level: float = LEVEL
+
+
+class Mean(NamedTuple):
+    """A mean over runs, with the interval (Student's t) of the expectation; NaN for one run."""
+
+    mean: float
+    low: float
+    high: float
+    level: float = LEVEL
 
 
 class Phase(NamedTuple):
@@ -109,13 +134,44 @@ def _each(gaps: F64) -> F64:
 
 def coverage(holds: B1, delta: float, level: float = LEVEL) -> Coverage:
     """Count failures, with the exact interval of their probability."""
+    return Coverage(*share_of(~holds, level)[:5], delta, level)
+
+
+def share_of(happened: B1, level: float = LEVEL) -> Share:
+    """Count the runs in which something happened, with the exact interval of its probability."""
     from scipy.stats import beta
 
-    runs, miss = holds.size, (1.0 - level) / 2.0
-    failures = int(runs - holds.sum())
-    low = 0.0 if failures == 0 else float(beta.ppf(miss, failures, runs - failures + 1))
-    high = 1.0 if failures == runs else float(beta.isf(miss, failures + 1, runs - failures))
-    return Coverage(failures, runs, failures / runs, low, high, delta, level)
+    runs, times, miss = happened.size, int(happened.sum()), (1.0 - level) / 2.0
+    low = 0.0 if times == 0 else float(beta.ppf(miss, times, runs - times + 1))
+    high = 1.0 if times == runs else float(beta.isf(miss, times + 1, runs - times))
+    return Share(times, runs, times / runs, low, high, level)
+
+
+def mean_of(values: F64 | I64, level: float = LEVEL) -> Mean:
+    """Return the mean over runs with its interval by Student's t; one run has none."""
+    from scipy.stats import t
+
+    mean, runs = float(values.mean()), values.size
+    if runs == 1:
+        return Mean(mean, math.nan, math.nan, level)
+    half = float(t.isf((1.0 - level) / 2.0, runs - 1) * values.std(ddof=1) / math.sqrt(runs))
+    return Mean(mean, mean - half, mean + half, level)
+
+
+def on_inferior(plays: I64, gaps: F64) -> I64:
+    """Return how many of the plays went to arms with a gap: patients on inferior arms."""
+    return mistakes(plays, gaps, 0.0)
+
+
+def events_avoided(plays: I64, gaps: F64) -> F64:
+    """Return by how much the expected reward exceeds that of equal allocation.
+
+    With rewards 1 (a good outcome) and 0 (an event) this is the expected number of events that
+    equal allocation of as many patients would have had, minus that of these plays. It is below
+    zero where worse arms were played more often than by equal shares.
+    """
+    avoided: F64 = plays.sum(axis=1) * gaps.mean() - plays @ gaps
+    return avoided
 
 
 def phases(eliminated_at: I64, quotas: I64, horizon: int) -> list[Phase]:

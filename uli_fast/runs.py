@@ -28,7 +28,13 @@ from uli_fast._files import (
 )
 from uli_fast._runs_file import LARGEST_ARRAYS, check_runs, read_arrays
 from uli_fast._typing import B1, F64, I8, I64, Drawing, Played
-from uli_fast.errors import ArgumentError, NoGuaranteeError, RunsFileError, UliError
+from uli_fast.errors import (
+    ArgumentError,
+    NoGuaranteeError,
+    RunsFileError,
+    UliError,
+    UnsupportedError,
+)
 from uli_fast.guarantees import Guarantee
 
 if TYPE_CHECKING:
@@ -179,6 +185,32 @@ class Runs:
     def gap_from(self, rounds: I64) -> F64:
         """Return the largest gap played at or after each of the rounds, (M, P)."""
         return metrics.gap_from(self._decisions()[0], self._known_gaps(), rounds)
+
+    def on_inferior(self, by: int | None = None) -> I64:
+        """Return the plays of arms with a gap, by the horizon or by a recorded round, (M,).
+
+        Where rounds are patients: those who were given an inferior arm.
+        """
+        return metrics.on_inferior(*self._allocation(by))
+
+    def events_avoided(self, by: int | None = None) -> F64:
+        """Return the expected events avoided against equal allocation, (M,).
+
+        With rewards 1 (a good outcome) and 0 (an event); for other rewards, the expected reward
+        gained. ``by`` is a recorded round, by default the horizon.
+        """
+        return metrics.events_avoided(*self._allocation(by))
+
+    def _allocation(self, by: int | None) -> tuple[I64, F64]:
+        """Return the plays of every arm by a round, (M, K), and the gaps, (K,)."""
+        gaps = self._known_gaps()
+        if self.final_plays is None or gaps.ndim != 1:
+            raise UnsupportedError("equal allocation is among finitely many arms")
+        if by is None or by == self.horizon:
+            return self.final_plays, gaps
+        if self.plays is None or by not in self.rounds:
+            raise ArgumentError("by", f"must be a round whose plays were recorded, got {by!r}")
+        return self.plays[:, int(np.searchsorted(self.rounds, by))], gaps
 
     def final_regret(self) -> F64:
         """Return the pseudo-regret at the horizon, (M,)."""

@@ -136,6 +136,25 @@ def trial(dataset: str, delta: float) -> Subject:
     return Subject(title, *_finite(problem, delta), problem, problem.gaps)
 
 
+def known_means(given: Any, names: Any, about: Rewards, delta: float) -> Subject:
+    """Plan for known means: rewards low or high, or Gaussian where there is no range."""
+    import uli_fast as uli
+    from uli_fast import _check
+    from uli_fast.errors import ArgumentError
+
+    means = _check.vector("means", given)
+    if means.size < 2:
+        raise ArgumentError("means", "must hold at least two, one for each arm")
+    if about.bounded:
+        problem: Any = uli.BernoulliBandit(means, about.low, about.high, names)
+        what = f"rewards {about.low:g} or {about.high:g}"
+    else:
+        assert about.R is not None
+        problem, what = uli.GaussianBandit(means, about.R, names), str(about)
+    title = f"{problem.n_arms} arms, {what}"
+    return Subject(title, *_finite(problem, delta, about.R), problem, problem.gaps, about.R)
+
+
 def gaps(given: Any, about: Rewards, delta: float) -> Subject:
     """Plan for known gaps: rewards low or high, or Gaussian where there is no range."""
     import uli_fast as uli

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from uli_fast.cli._paths import FilePath
+from uli_fast.cli._plan_trial import Asked
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,11 +36,18 @@ def _numbers(ctx: click.Context, option: click.Parameter, text: str | None) -> A
         raise click.BadParameter(f"{text!r} is not a list of numbers", ctx, option) from None
 
 
+def _words(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
+    """Read names with commas between."""
+    return None if text is None else tuple(word.strip() for word in text.split(","))
+
+
 @click.command()
 @click.option("--arms", type=int, help="Number of arms.")
 @click.option("--dimension", type=int, help="With --arms: they are vectors of this dimension.")
 @click.option("--dataset", help="A real instance (`uli datasets`).")
 @click.option("--gaps", callback=_numbers, help="Gaps of the worse arms, such as 0.1,0.2.")
+@click.option("--means", callback=_numbers, help="Means of all arms, such as .92,.896,.868.")
+@click.option("--names", callback=_words, help="With --means: what the arms are called.")
 @click.option("--mdp", type=(int, int, int), metavar="S A H", help="States, actions, stages.")
 @click.option("--low", type=float, help="Rewards are in [low, high]; -inf and inf: unbounded.")
 @click.option("--high", type=float, help="[default: 0 and 1; with --dimension -1 and 1]")
@@ -46,13 +57,20 @@ def _numbers(ctx: click.Context, option: click.Parameter, text: str | None) -> A
 @click.option("--horizon", type=float, help="Rounds.  [default: 1e6; 1e12 for the turning point]")
 @click.option("--constants", is_flag=True, help="Show the numbers of the bounds and their sources.")
 @click.option("--turning-point", is_flag=True, help="Simulate when elimination overtakes optimism.")
-@click.option("--replications", default=5, show_default=True, help="Runs for the turning point.")
+@click.option("--replications", type=int, help="Runs.  [default: 5; 2000 with --patients]")
 @click.option("--seed", default=1, show_default=True)
+@click.option("--patients", type=float, help="Simulate trials of this size: what would happen.")
+@click.option("--learners", callback=_words, help="With --patients: which, such as UCB,LilUCB.")
+@click.option("--followed", type=float, help="With --patients: look for drops up to this one.")
+@click.option("--events", help="With --patients: what bad outcomes are called.  [default: events]")
+@click.option("--html", type=FilePath(), metavar="PAGE", help="With --patients: write a page.")
 def plan(
     arms: int | None,
     dimension: int | None,
     dataset: str | None,
     gaps: tuple[float, ...] | None,
+    means: tuple[float, ...] | None,
+    names: tuple[str, ...] | None,
     mdp: tuple[int, int, int] | None,
     low: float | None,
     high: float | None,
@@ -62,37 +80,54 @@ def plan(
     horizon: float | None,
     constants: bool,
     turning_point: bool,
-    replications: int,
+    replications: int | None,
     seed: int,
+    patients: float | None,
+    learners: tuple[str, ...] | None,
+    followed: float | None,
+    events: str | None,
+    html: Path | None,
 ) -> None:
     """Say after how many rounds every further decision is within eps of the best.
 
-    Plan for a number of --arms (with --dimension: vectors), a --dataset, --gaps or an --mdp.
+    Plan for a number of --arms (with --dimension: vectors), a --dataset, --gaps, --means or an
+    --mdp. With --patients, for --means or a --dataset: simulate trials of this size with every
+    learner, and hold them beside a trial of fixed size.
     """
     from rich.console import Console
 
     from uli_fast import _check
     from uli_fast.cli import _plan_subjects as subjects
 
-    if sum(x is not None for x in (arms, dataset, gaps, mdp)) != 1:
-        raise click.UsageError("give one of --arms, --dataset, --gaps and --mdp")
+    if sum(x is not None for x in (arms, dataset, gaps, means, mdp)) != 1:
+        raise click.UsageError("give one of --arms, --dataset, --gaps, --means and --mdp")
     if dimension is not None and arms is None:
         raise click.UsageError("--dimension goes with --arms")
-    if turning_point and dataset is None and gaps is None:
-        raise click.UsageError("--turning-point needs the means: give --dataset or --gaps")
-    if arms is None and gaps is None and (low, high, noise) != (None, None, None):
-        raise click.UsageError("--low, --high and --R go with --arms or --gaps")
+    if turning_point and dataset is None and gaps is None and means is None:
+        raise click.UsageError("--turning-point needs the means: give --dataset, --gaps or --means")
+    unknown = arms is None and gaps is None and means is None
+    if unknown and (low, high, noise) != (None, None, None):
+        raise click.UsageError("--low, --high and --R go with --arms, --gaps or --means")
+    if names is not None and means is None:
+        raise click.UsageError("--names goes with --means")
+    asked = Asked(patients, learners, followed, events, html)
+    asked.refuse(dataset is None and means is None, bool(horizon or constants or turning_point))
     rewards = subjects.rewards(low, high, noise, 0.0 if dimension is None else -1.0)
     if mdp is not None:
         subject = subjects.decision_process(mdp, delta)
     elif dataset is not None:
         subject = subjects.trial(dataset, delta)
+    elif means is not None:
+        subject = subjects.known_means(means, names, rewards, delta)
     elif gaps is not None:
         subject = subjects.gaps(gaps, rewards, delta)
     elif dimension is not None:
         subject = subjects.vectors(arms, dimension, rewards, delta)
     else:
         subject = subjects.arms(arms, rewards, delta)
+    if patients is not None:
+        asked.show(subject, delta, 2000 if replications is None else replications, seed)
+        return
     T = _check.horizon("horizon", HORIZON if horizon is None else horizon)
     precisions = [_check.positive("eps", x) for x in _check.vector("eps", eps).tolist()]
     console = Console()
@@ -102,7 +137,8 @@ def plan(
         console.print(_constants(subject.bounds))
     if turning_point:
         T = TURNING_HORIZON if horizon is None else T
-        for found in _turning_points(subject, delta, T, replications, seed):
+        runs = 5 if replications is None else replications
+        for found in _turning_points(subject, delta, T, runs, seed):
             console.print(found.table())
 
 

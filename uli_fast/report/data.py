@@ -34,9 +34,9 @@ def tables_of(runs: Mapping[str, Runs]) -> list[Data]:
     """Return the files of one problem: by round, by run and, where they have names, by arm."""
     about = f"regret and gap at the recorded {unit(next(iter(runs.values())))}s"
     found = [
-        _data("rounds", about, _ROUNDS, _each(_rounds, runs)),
-        _data("runs", "every run in a line", _RUNS, _runs(runs)),
-        _data("arms", "every arm in a line", _ARMS, _each(_arms, runs)),
+        csv_data("rounds", about, _ROUNDS, _each(_rounds, runs)),
+        csv_data("runs", "every run in a line", _RUNS, _runs(runs)),
+        csv_data("arms", "every arm in a line", _ARMS, _each(_arms, runs)),
     ]
     return [data for data in found if data.text.count("\n") > 1]
 
@@ -92,7 +92,8 @@ def _each(rows: Any, runs: Mapping[str, Runs]) -> Iterable[Sequence[Any]]:
     return chain.from_iterable(rows(name, r) for name, r in runs.items())
 
 
-def _data(name: str, about: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Data:
+def csv_data(name: str, about: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Data:
+    """Return rows as a CSV file, the first ones if there are very many."""
     rows = iter(rows)
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,12 +50,7 @@ def figure_of(
         raise MissingExtraError("plot needs matplotlib: pip install 'uli-fast[report]'") from None
 
     figure = Figure(figsize=(9.0, 5.5), layout="constrained")
-    target = None if path is None else _check.path("path", path)
-    if target is not None and target.suffix:
-        kinds = sorted(figure.canvas.get_supported_filetypes())
-        if target.suffix[1:].lower() not in kinds:
-            said = f"must end in one of {', '.join(kinds)}; got {target.name!r}"
-            raise ArgumentError("path", said)
+    target = checked_target(figure, path)
     axes: Any = figure.subplots()
     _DRAWINGS[what](axes, lines_of(runs, names or [short_name(x) for x in runs]))
     title = f"{runs[0].problem}; replications: {runs[0].replications}"
@@ -62,14 +58,31 @@ def figure_of(
     legend = axes.legend(loc="lower left" if what == "gap" else "upper left", fontsize=8)
     for text in legend.get_texts():
         text.set_parse_math(False)
-    if target is not None:
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(target, dpi=150)
-        except OSError as problem:
-            reason = problem.strerror or problem
-            raise ReportError(f"{target} cannot be written: {reason}") from problem
+    save_figure(figure, target)
     return figure
+
+
+def checked_target(figure: Figure, path: str | os.PathLike[str] | None) -> Path | None:
+    """Return where a figure is to be written, refusing what it cannot be written as."""
+    target = None if path is None else _check.path("path", path)
+    if target is not None and target.suffix:
+        kinds = sorted(figure.canvas.get_supported_filetypes())
+        if target.suffix[1:].lower() not in kinds:
+            said = f"must end in one of {', '.join(kinds)}; got {target.name!r}"
+            raise ArgumentError("path", said)
+    return target
+
+
+def save_figure(figure: Figure, target: Path | None) -> None:
+    """Write a figure, if it is to be written."""
+    if target is None:
+        return
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(target, dpi=150)
+    except OSError as problem:
+        reason = problem.strerror or problem
+        raise ReportError(f"{target} cannot be written: {reason}") from problem
 
 
 def draw_gaps(axes: Any, lines: Sequence[Line]) -> None:

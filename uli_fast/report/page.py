@@ -135,7 +135,7 @@ def _section(
         notes=notes(lines),
         pictures=pictures_of(lines, f"{i}"),
         tables=details_of(lines),
-        downloads=[_download(file, data) for data in tables_of(runs)],
+        downloads=[download_of(file, data) for data in tables_of(runs)],
     )
 
 
@@ -159,6 +159,7 @@ def _file_names(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _download(file: str, data: Data) -> Download:
+def download_of(file: str, data: Data) -> Download:
+    """Return a CSV file as a link that holds it."""
     text = base64.b64encode(clean(data.text).encode()).decode()
     return Download(f"{file}-{data.name}.csv", data, f"data:text/csv;base64,{text}")

@@ -1,0 +1,153 @@
+"""What a trial with a learner would be like: chances, patients and events, from many runs.
+
+Every learner is played once, in all replications. Its path depends neither on the horizon nor
+on what is recorded, so one run says both what has happened when the patients run out and, for
+a learner that drops arms, after how many patients it would have dropped them: such runs are
+followed beyond the horizon.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from uli_fast import _check
+from uli_fast._progress import Progress, follow
+from uli_fast._typing import Engine
+from uli_fast.compare import named_learners
+from uli_fast.errors import ArgumentError
+from uli_fast.learners._arms import ArmLearner
+from uli_fast.metrics import LEVEL
+from uli_fast.planning.characteristics import LearnerCharacteristics, OperatingCharacteristics
+from uli_fast.planning.fixed_trial import checked_arms, fixed_trial
+from uli_fast.problems.arms import ArmBandit, TableBandit
+from uli_fast.simulate import check_pair, simulate
+
+# How far drops are followed unless asked for: a number of rounds where they can be skipped,
+# where they are played one by one this many times the horizon.
+FOLLOWED, TIMES = 10**9, 10
+
+
+def operating_characteristics(
+    learners: ArmLearner | Iterable[ArmLearner] | Mapping[str, ArmLearner],
+    problem: ArmBandit,
+    horizon: int,
+    replications: int = 2000,
+    seed: int | None = None,
+    *,
+    followed: int | None = None,
+    alpha: float = 0.05,
+    level: float = LEVEL,
+    events: str = "events",
+    engine: Engine = "auto",
+    n_jobs: int = 1,
+    progress: bool | Callable[[float], None] | None = None,
+) -> OperatingCharacteristics:
+    """Simulate trials with some learners, and say what a trial of this size would be like.
+
+    A reward is a good outcome, its absence an event. The usual trial of fixed size
+    (:func:`uli_fast.fixed_trial`) stands beside the learners where outcomes are good or bad.
+
+    Parameters
+    ----------
+    learners
+        One learner on finitely many arms, several, or a mapping from names of your own.
+    problem
+        A bandit with at least two arms: the truth to plan for.
+    horizon
+        Number of patients.
+    replications
+        Trials that are simulated with each learner; trial r depends on ``seed`` and r alone.
+    seed
+        A whole number; None takes fresh entropy, kept in ``result.seed``.
+    followed
+        Up to which patient dropping is looked for, at least the horizon. By default 10**9
+        where rounds can be skipped, 10 times the horizon where they are played one by one, and
+        the horizon on a table of rewards.
+    alpha
+        Of the trial of fixed size: the chance allowed of calling the best arm inferior.
+    level
+        Of all intervals.
+    events
+        What events are called in tables and on pages: "deaths", "relapses".
+    engine, n_jobs, progress
+        As for :func:`uli_fast.simulate`.
+    """
+    named: dict[str, Any] = named_learners(
+        [learners] if isinstance(learners, ArmLearner) else learners
+    )
+    checked_arms(problem)
+    T = _check.horizon("horizon", horizon)
+    if T < problem.n_arms:
+        raise ArgumentError("horizon", f"must be at least {problem.n_arms}, a patient for each arm")
+    M = _check.replications("replications", replications)
+    entropy, level = _check.seed("seed", seed), _check.in_open_unit("level", level)
+    called, threads = _check.text("events", events), _check.jobs("n_jobs", n_jobs)
+    _check.in_open_unit("alpha", alpha)
+    ends = {name: _end(learner, problem, T, followed, engine) for name, learner in named.items()}
+    usual = fixed_trial(problem, T, alpha) if problem.binary else None
+    began, results = time.perf_counter(), dict[str, LearnerCharacteristics]()
+    with follow(progress, len(named)) as bar:
+        for i, (name, learner) in enumerate(named.items()):
+            runs = simulate(
+                learner, problem, ends[name], M, entropy, engine, [T, ends[name]],
+                threads, partial(_report, bar, i), keep_plays=True,
+            )  # fmt: skip
+            bar.report(i, 1.0)
+            assert runs.plays is not None
+            results[name] = LearnerCharacteristics(
+                runs.learner,
+                T,
+                ends[name],
+                problem.gaps,
+                runs.plays[:, 0],
+                None if _never_drops(learner) else runs.eliminated_at,
+                problem.scale,
+                level,
+                runs.tv_bound,
+            )
+    worse, bounded = problem.gaps > 0.0, problem.high is not None
+    return OperatingCharacteristics(
+        repr(problem),
+        problem.names,
+        problem.means,
+        problem.gaps,
+        T,
+        M,
+        entropy,
+        results,
+        usual,
+        T * float(worse.mean()),
+        T * float(1.0 - problem.unit_means.mean()) if bounded else math.nan,
+        called,
+        time.perf_counter() - began,
+    )
+
+
+def _end(learner: Any, problem: ArmBandit, T: int, followed: Any, engine: str) -> int:
+    """Return up to which patient a learner is simulated, refusing what cannot be."""
+    if not isinstance(learner, ArmLearner):
+        raise ArgumentError("learners", f"must play finitely many arms, got {learner!r}")
+    last = T if followed is None else _check.horizon("followed", followed)
+    if last < T:
+        raise ArgumentError("followed", f"must be at least the horizon {T}, got {last}")
+    chosen = check_pair(learner, problem, T, engine)
+    if _never_drops(learner):
+        return T
+    if followed is None and not isinstance(problem, TableBandit):
+        last = max(T, FOLLOWED) if chosen == "skip" else min(TIMES * T, _check.LARGEST_HORIZON)
+    check_pair(learner, problem, last, engine)
+    return last
+
+
+def _never_drops(learner: ArmLearner) -> bool:
+    """Return whether arms stay in play for ever: rivals without a promise drop none."""
+    return learner.baseline
+
+
+def _report(bar: Progress, i: int, fraction: float) -> None:
+    """Pass on how far one learner is; that it is done is said once, by the caller."""
+    bar.report(i, min(fraction, 0.999))

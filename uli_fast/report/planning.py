@@ -1,0 +1,204 @@
+"""Operating characteristics in numbers: tables for the terminal and the page, and pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uli_fast.metrics import Mean, Share
+from uli_fast.planning.characteristics import LearnerCharacteristics, OperatingCharacteristics
+from uli_fast.planning.fixed_trial import LARGEST_GROUP, FixedTrial
+from uli_fast.report.canvas import Line
+from uli_fast.report.summaries import Cell, Row, Table
+from uli_fast.report.words import label, squeezed
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+# Arms that are shown one by one, those closest to the best first; to_pandas has them all.
+MOST_ARMS = 12
+LONGEST_NAME, LONGEST_ARM = 24, 14
+FIXED = "fixed-size trial"
+NEVER_DROPS = "never drops"
+# Shares of runs for which patients are counted.
+SHARES = (0.8, 0.9)
+
+
+def summary(plan: OperatingCharacteristics, lines: Sequence[Line] = ()) -> Table:
+    """Return a row per learner, and one of the usual trial."""
+    header = ["learner", "all dropped", *(f"{100 * x:.0f} % by" for x in SHARES)]
+    header += ["on inferior", f"{label(plan.events)} avoided", "best lost, %"]
+    rows = [
+        Row(label(name), _learner(each), next((x for x in lines if x.name == label(name)), None))
+        for name, each in plan.learners.items()
+    ]
+    if plan.fixed is not None:
+        rows.append(Row(FIXED, _fixed(plan, plan.fixed)))
+    return Table("Learners", " ".join(notes(plan)), header, rows)
+
+
+def arms(plan: OperatingCharacteristics) -> Table:
+    """Return three rows per learner, and a column per arm."""
+    shown = shown_arms(plan)
+    header = ["dropped", *(squeezed(label(plan.names[a]), LONGEST_ARM) for a in shown)]
+    rows = [Row("gap", [Cell(f"{plan.gaps[a]:.3g}", float(plan.gaps[a])) for a in shown])]
+    for name, each in plan.learners.items():
+        if each.dropped is None:
+            rows.append(Row(label(name), [Cell(NEVER_DROPS)] * len(shown)))
+            continue
+        rows.append(Row(label(name), [_share(each.dropped[a]) for a in shown]))
+        for share in SHARES:
+            needed = each.needed(share)
+            assert needed is not None
+            cells = [_of_worse(plan, a, _patients(needed[a], each.followed)) for a in shown]
+            rows.append(Row(f"\u00a0 {100 * share:.0f} % by", cells))
+    if plan.fixed is not None:
+        rows += _fixed_arms(plan, plan.fixed, shown)
+    also = "" if plan.fixed is None else f" (by the {FIXED}: called inferior)"
+    caption = (
+        f"The chance of each arm to be dropped{also} within {plan.horizon:,} patients, and the "
+        "patients by whom it has happened in 80 and 90 % of the trials."
+    )
+    left = len(plan.names) - len(shown)
+    return Table("Arms", caption + (f" {left} arms are left out." if left else ""), header, rows)
+
+
+def shown_arms(plan: OperatingCharacteristics) -> list[int]:
+    """Return the arms that are shown, in their own order: those closest to the best."""
+    return sorted(np.argsort(plan.gaps, kind="stable")[:MOST_ARMS].tolist())
+
+
+def notes(plan: OperatingCharacteristics) -> list[str]:
+    """Say what the columns mean."""
+    inferior = int((plan.gaps > 0.0).sum())
+    said = [
+        f"All dropped: chance that all {inferior} inferior arms are dropped within "
+        f"{plan.horizon:,} patients; 80 % by, 90 % by: patients by whom they are in this share of "
+        "the trials.",
+        "On inferior: expected patients on inferior arms; equal allocation has "
+        f"{plan.equal_on_inferior:,.0f}.",
+        f"{label(plan.events).capitalize()} avoided: expected, against equal allocation"
+        + ("." if np.isnan(plan.equal_events) else f", which has {plan.equal_events:,.0f}."),
+        f"\u00b1: half the {100 * _level(plan):g} % interval of a mean over trials.",
+        f"Best lost: chance that the best arm is dropped within {plan.horizon:,} patients, with "
+        f"its exact {100 * _level(plan):g} % interval (Clopper and Pearson).",
+    ]
+    ends = sorted({x.followed for x in plan.learners.values() if x.drops})
+    if ends:
+        said.append(
+            f"Trials were followed up to patient {', '.join(f'{x:.6g}' for x in ends)}; "
+            "> says that the share was not reached by then."
+        )
+    if plan.fixed is not None:
+        each = plan.fixed.alpha / (len(plan.names) - 1)
+        said.append(
+            f"Fixed-size trial: {plan.fixed.n:,} patients on each arm, one look; an arm is called "
+            "inferior where the arm that did best beats it in the pooled two-proportion z test, "
+            f"one-sided at {plan.fixed.alpha:g} / {len(plan.names) - 1} = {each:.3g} (Bonferroni); "
+            "exact, not simulated."
+        )
+    return [*said, f"{plan.replications:,} trials of each learner, seed {plan.seed}."]
+
+
+def learners_table(plan: OperatingCharacteristics) -> RichTable:
+    """Return the summary for the terminal."""
+    title = f"{plan.problem}\n{plan.horizon:,} patients, {plan.replications:,} simulated trials"
+    return _rich(summary(plan), title, notes(plan))
+
+
+def arms_table(plan: OperatingCharacteristics) -> RichTable:
+    """Return the chances and patients of each arm for the terminal."""
+    table = arms(plan)
+    return _rich(table, "", [table.caption])
+
+
+def _rich(table: Table, title: str, said: Sequence[str]) -> RichTable:
+    from rich.text import Text
+
+    from uli_fast.report.tables import plain_table
+
+    result = plain_table(title, table.header)
+    for row in table.rows:
+        result.add_row(Text(squeezed(row.name, LONGEST_NAME)), *(x.text for x in row.cells))
+    result.caption = Text("\n".join(said))
+    return result
+
+
+def _level(plan: OperatingCharacteristics) -> float:
+    return next(iter(plan.learners.values())).level
+
+
+def _learner(each: LearnerCharacteristics) -> list[Cell]:
+    """Return the cells of a learner; one without inferior arms has nothing to drop."""
+    cells = [Cell(NEVER_DROPS), Cell(""), Cell("")]
+    lost = Cell("never")
+    if each.drops:
+        cells = [_share(each.dropped_all)]
+        cells += [_patients(each.needed_all(x), each.followed) for x in SHARES]
+        assert each.lost_best is not None
+        lost = _with_interval(each.lost_best)
+        if each.dropped_all is None:
+            cells = [Cell("\u2013")] * 3
+    return [*cells, _mean(each.on_inferior), _mean(each.events_avoided), lost]
+
+
+def _fixed(plan: OperatingCharacteristics, trial: FixedTrial) -> list[Cell]:
+    most = LARGEST_GROUP * len(plan.names)
+    cells = [Cell("\u2013")] * 3
+    if trial.inferior.any():
+        cells = [Cell(percent(trial.called_all), trial.called_all)]
+        cells += [_patients(trial.needed_all(x), most) for x in SHARES]
+    lost = f"{100 * trial.lost_best:.2g}"
+    equal = Cell(f"{plan.equal_on_inferior:,.0f}", plan.equal_on_inferior)
+    return [*cells, equal, Cell("0", 0.0), Cell(lost, trial.lost_best)]
+
+
+def _of_worse(plan: OperatingCharacteristics, a: int, cell: Cell) -> Cell:
+    """Return a cell of an inferior arm; the best one is not meant to be dropped."""
+    return cell if plan.gaps[a] > 0.0 else Cell("\u2013")
+
+
+def _fixed_arms(
+    plan: OperatingCharacteristics, trial: FixedTrial, shown: Sequence[int]
+) -> Iterator[Row]:
+    most = LARGEST_GROUP * trial.means.size
+    yield Row(FIXED, [Cell(percent(trial.called[a]), trial.called[a]) for a in shown])
+    ways = (("", trial.needed), (", formula", trial.formula))
+    for share in SHARES:
+        for how, patients in ways:
+            found = patients(share)
+            cells = [_of_worse(plan, a, _patients(found[a], most)) for a in shown]
+            yield Row(f"\u00a0 {100 * share:.0f} % by{how}", cells)
+
+
+def _share(share: Share | None) -> Cell:
+    return Cell("\u2013") if share is None else Cell(percent(share.rate), share.rate)
+
+
+def percent(chance: float) -> str:
+    """Return a chance in percent; only what is certain is 0 or 100 %."""
+    shown = f"{100.0 * chance:.1f}"
+    if shown == "100.0" and chance < 1.0:
+        shown = ">99.9"
+    if shown == "0.0" and chance > 0.0:
+        shown = "<0.1"
+    return f"{shown.removesuffix('.0')} %"
+
+
+def _with_interval(share: Share) -> Cell:
+    rate, low, high = (f"{100.0 * x:.2g}" for x in (share.rate, share.low, share.high))
+    return Cell(f"{rate} ({low}\u2013{high})", share.rate)
+
+
+def _mean(mean: Mean) -> Cell:
+    half = (mean.high - mean.low) / 2.0
+    around = f" \u00b1 {half:,.0f}" if half >= 0.5 else ""
+    return Cell(f"{round(mean.mean):,}{around}", mean.mean)
+
+
+def _patients(needed: int | None, most: int) -> Cell:
+    if needed is None:
+        return Cell(f"> {most:.6g}")
+    return Cell(f"{needed:,}" if needed < 10**7 else f"{needed:.3g}", float(needed))
