@@ -49,6 +49,8 @@ _HOME = {
     "Study": "study",
     "TurningPoint": "turning_point",
     "turning_point": "turning_point",
+    "Race": "race",
+    "race": "race",
 }
 _MODULES = {
     "arm_sets": "arm_sets",
@@ -79,6 +81,7 @@ __all__ = [
     "MetaElimination",
     "PhasedElimination",
     "PolicyElimination",
+    "Race",
     "Runs",
     "Scrible",
     "SpannerElimination",
@@ -97,6 +100,7 @@ __all__ = [
     "lower_bounds",
     "mdps",
     "play",
+    "race",
     "restore",
     "simulate",
     "turning_point",
@@ -134,6 +138,7 @@ if TYPE_CHECKING:
     )
     from uli_fast.problems.linear import LinearBandit
     from uli_fast.problems.tabular_mdp import TabularMDP
+    from uli_fast.race import Race, race
     from uli_fast.runs import Runs
     from uli_fast.simulate import simulate
     from uli_fast.spanners import barycentric_spanner, verify_spanner

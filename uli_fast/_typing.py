@@ -23,3 +23,5 @@ SpannerMode: TypeAlias = Literal["soft", "paper"]
 Schedule: TypeAlias = Literal["proved", "sharp"]
 Method: TypeAlias = Literal["auto", "plain", "trie", "search"]
 Drawing: TypeAlias = Literal["gap", "regret"]
+About: TypeAlias = Literal["list", "population"]  # whose averages a race compares
+Stopped: TypeAlias = Literal["one left", "all left within eps", "no instances left"]
