@@ -59,6 +59,8 @@ def test_only_runs_comparisons_and_the_command_line_report():
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.parent.name in ("report", "cli") or path.name in ("runs.py", "compare.py"):
             continue
+        if path == PACKAGE / "race/result.py":
+            continue
         assert not any(name.startswith("uli_fast.report") for name in imports(path)), path
 
 
@@ -140,6 +142,7 @@ def test_datasets_have_sources():
         "docs/mdps.md",
         "docs/open_questions.md",
         "docs/planning.md",
+        "docs/races.md",
         "docs/studies.md",
     ],
 )

@@ -71,7 +71,7 @@ class Record:
             last, outcomes = first, list[Outcome]()
             for event in events:
                 with hostile(file, event):
-                    outcomes += _read(file, event, len(outcomes))
+                    outcomes += _read(file, event, begun, len(outcomes))
                 last = event
             return cls(file, journal, last), begun, outcomes
         except BaseException:
@@ -145,12 +145,17 @@ def _short(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:200]}..."
 
 
-def _read(path: Path, event: Event, before: int) -> list[Outcome]:
+def _read(path: Path, event: Event, begun: Mapping[str, Any], before: int) -> list[Outcome]:
     found = [Outcome(*x) for x in event.content["outcomes"]]
-    if event.kind != "tell" or event.decision != before + len(found):
+    fits = event.kind == "tell" and event.decision == before + len(found)
+    if not (fits and all(_is_sound(x, begun["low"], begun["high"]) for x in found)):
         raise StudyDivergedError(f"{path}: event {event.sequence} is not one of this race")
-    for x in found:
-        whole = type(x.row) is int and type(x.candidate) is int and min(x.row, x.candidate) >= 0
-        if not whole or (x.score is None) != isinstance(x.reason, str):
-            raise StudyDivergedError(f"{path}: event {event.sequence} is not one of this race")
     return found
+
+
+def _is_sound(x: Outcome, low: float, high: float) -> bool:
+    if type(x.row) is not int or type(x.candidate) is not int or min(x.row, x.candidate) < 0:
+        return False
+    if x.score is None:
+        return isinstance(x.reason, str)
+    return type(x.score) is float and x.reason is None and low <= x.score <= high
