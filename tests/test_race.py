@@ -127,7 +127,8 @@ def test_step_3_the_kernels_wealth_is_a_supermartingale_on_a_list(N):
 
 
 def test_step_3_and_in_a_population():
-    laws = itertools.islice(laws_on_pairs(np.random.default_rng(3)), 20)
+    laws = list(itertools.islice(laws_on_pairs(np.random.default_rng(3)), 20))
+    laws += [[(F(1, 2), F(0), F(1)), (F(1, 2), F(1), F(0))]]  # x_j = 1 - x_a
     for law in laws:
         for past in itertools.product([(0.0, 1.0), (1.0, 0.0), (0.5, 0.5)], repeat=3):
             X = np.array(past)
@@ -258,6 +259,19 @@ def test_failures_stay_within_delta(N, spread):
 
     runs, delta = 1500, 0.3
     lost, beyond = failures(N, delta, runs, np.array([0.5, 0.45, 0.4]), spread)
+    most = binom.ppf(0.999, runs, delta)
+    assert lost <= most and beyond <= most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spread", [0.0, 1.5, 3.0])
+@pytest.mark.parametrize("N", [0, 600])
+def test_failures_stay_within_delta_over_thousands_of_races(N, spread):
+    from scipy.stats import binom
+
+    runs, delta = 5000, 0.3
+    abilities = np.array([0.5, 0.48, 0.46, 0.0])
+    lost, beyond = failures(N, delta, runs, abilities, spread, n=600)
     most = binom.ppf(0.999, runs, delta)
     assert lost <= most and beyond <= most
 

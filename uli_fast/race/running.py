@@ -157,7 +157,7 @@ def _looks(scores: Scores, rules: Rules, jobs: ThreadPoolExecutor | None) -> Cou
         before = state.active.copy()
         scores.need(rows, before, jobs)
         n, evaluations = rows.stop, evaluations + len(rows) * int(before.sum())
-        if n >= min(HOPELESS, total) and not np.isfinite(scores.value[:n]).any():
+        if n >= min(HOPELESS, total) and len(scores.reasons) == evaluations:
             reason = next(iter(scores.reasons.values()))
             raise ArgumentError("evaluate", f"has returned no score yet: {reason}")
         kernel.feed(state, *scores.ends(rows), N)

@@ -48,18 +48,17 @@ class Scores:
         for outcome in known:
             if self._note(outcome):
                 raise StudyDivergedError(f"{_path(record)}: a score is there twice or of no one")
-        self._old = self.done.copy()  # recorded, and not asked for yet
+        self._old = self.done.copy()
+        self._unused = int(self._old.sum())  # recorded, and not asked for yet
 
     def need(self, rows: range, active: B1, jobs: ThreadPoolExecutor | None) -> None:
         """Have the scores of some instances for every candidate still in the race."""
-        block = np.ix_(np.array(rows), np.flatnonzero(active))
-        wanted = np.zeros_like(self._old)
-        wanted[block] = ~self.done[block]
-        self._old[block] = False
+        block = slice(rows.start, rows.stop)
+        wanted = ~self.done[block] & active
+        self._unused -= int((self.done[block] & active & self._old[block]).sum())
         if wanted.any():
-            if self._old.any():  # it was written by a race that went another way
-                raise StudyDivergedError(f"{_path(self._record)}: its scores are not of this race")
-            calls = self._calls(rows, wanted)
+            self.check_all_used()  # before anything more is evaluated
+            calls = self._calls(rows.start, wanted)
             if jobs is None:
                 for call in calls:
                     self._take(_called(self._field, call))
@@ -70,7 +69,7 @@ class Scores:
 
     def check_all_used(self) -> None:
         """Refuse a file with scores that a race with this verdict never asks for."""
-        if self._old.any():
+        if self._unused:
             raise StudyDivergedError(f"{_path(self._record)}: its scores are not of this race")
 
     def ends(self, rows: range) -> tuple[F64, F64]:
@@ -91,11 +90,11 @@ class Scores:
             self.value[row, a] = min(1.0, max(0.0, (score - self._field.low) / self.width))
         return False
 
-    def _calls(self, rows: range, wanted: B1) -> list[Call]:
+    def _calls(self, first: int, wanted: B1) -> list[Call]:
         if self._field.batched:
-            columns = [(a, np.flatnonzero(wanted[:, a])) for a in range(wanted.shape[1])]
-            return [Call(a, tuple(found.tolist())) for a, found in columns if found.size]
-        return [Call(int(a), (row,)) for row in rows for a in np.flatnonzero(wanted[row])]
+            columns = [(a, first + np.flatnonzero(x)) for a, x in enumerate(wanted.T)]
+            return [Call(a, tuple(rows.tolist())) for a, rows in columns if rows.size]
+        return [Call(int(a), (first + int(i),)) for i, a in np.argwhere(wanted)]
 
     def _take(self, outcomes: list[Outcome]) -> None:
         for outcome in outcomes:
