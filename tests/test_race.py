@@ -486,6 +486,12 @@ def good(c, i):
     return 0.5
 
 
+def frame():
+    import pandas as pd
+
+    return pd.DataFrame({"question": ["x", "y"]})
+
+
 CASES = {
     "one candidate": (lambda: uli.race(["a"], good, range(9)), "candidates"),
     "no candidates": (lambda: uli.race({}, good, range(9)), "candidates"),
@@ -498,6 +504,8 @@ CASES = {
     "no instances": (lambda: uli.race(["a", "b"], good, []), "instances"),
     "instances a number": (lambda: uli.race(["a", "b"], good, 9), "instances"),
     "instances a text": (lambda: uli.race(["a", "b"], good, "xyz"), "instances"),
+    "a set of names": (lambda: uli.race({"a", "b"}, good, range(9)), "candidates"),
+    "a data frame": (lambda: uli.race(["a", "b"], good, frame()), "instances"),
     "delta 0": (lambda: uli.race(["a", "b"], good, range(9), 0.0), "delta"),
     "delta 1": (lambda: uli.race(["a", "b"], good, range(9), 1.0), "delta"),
     "eps 0": (lambda: uli.race(["a", "b"], good, range(9), eps=0.0), "eps"),

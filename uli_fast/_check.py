@@ -510,7 +510,7 @@ def key(name: str, value: Any, longest: int = LONGEST_KEY) -> str:
 
 def candidates(name: str, value: Any) -> dict[str, Any]:
     """Return what takes part in a race, by name: two or more."""
-    listed = isinstance(value, Sequence | set | np.ndarray) and not isinstance(value, str | bytes)
+    listed = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
     if isinstance(value, Mapping):
         pairs = list(value.items())
     elif listed and all(isinstance(x, str) for x in value):
@@ -538,6 +538,8 @@ def instances(name: str, value: Any) -> Sequence[Any]:
     """Return the instances of a race: anything with a length whose items can be taken by number."""
     if isinstance(value, str | bytes | Mapping | set | frozenset):
         raise ArgumentError(name, f"must be a list of instances, got {shown(value)}")
+    if hasattr(value, "iloc"):  # iterating would give the names of the columns
+        raise ArgumentError(name, "must be a list of rows: frame.to_dict('records')")
     if not isinstance(value, Sequence | np.ndarray):
         try:
             value = list(value)

@@ -85,6 +85,35 @@ def test_the_seed_of_the_file_is_used(folder):
     assert again.seed == found.seed and made == [] and essence(again) == essence(found)
 
 
+def test_an_evaluate_that_never_works_leaves_no_trace(folder, undisturbed):
+    path = folder / "race.db"
+    with pytest.raises(ArgumentError, match="evaluate"):
+        uli.race(
+            NAMES, lambda c, i: 1 / 0, list(range(INSTANCES)), 0.1, batch=4, seed=11, study=path
+        )
+    assert recorded(path) == []
+    assert essence(race(path)[0]) == undisturbed
+
+
+def test_ctrl_c_in_a_thread_goes_through(folder, undisturbed):
+    path, calls = folder / "race.db", []
+
+    def evaluate(candidate, i):
+        calls.append(i)
+        if len(calls) == 30:
+            raise KeyboardInterrupt
+        return score(candidate, i)
+
+    with pytest.raises(KeyboardInterrupt):
+        uli.race(
+            NAMES, evaluate, list(range(INSTANCES)), 0.1, batch=4, seed=11, study=path, n_jobs=2
+        )
+    kept = len(recorded(path))
+    assert kept >= 24  # two blocks of 12, at least
+    found, made = race(path)
+    assert essence(found) == undisturbed and len(made) == found.evaluations - kept
+
+
 def test_ctrl_c_goes_through_with_nothing_lost(folder, undisturbed):
     path, calls = folder / "race.db", []
 

@@ -80,9 +80,7 @@ def race(
     bounds = _check.interval(low, high)
     given: dict[str, Any] = {
         "candidates": list(named),
-        "candidates_mark": mark(named.values()),
         "instances": len(items),
-        "instances_mark": mark(items),
         "delta": _check.in_open_unit("delta", delta),
         "eps": None if eps is None else _check.positive("eps", eps),
         "batch": _check.whole("batch", batch),
@@ -94,6 +92,7 @@ def race(
     called, threads = _check.function("evaluate", evaluate), _check.jobs("n_jobs", n_jobs)
     record, known = None, list[Outcome]()
     if study is not None:
+        given["candidates_mark"], given["instances_mark"] = mark(named.values()), mark(items)
         record, given, known = Record.open(study, given)
     try:
         seed = _check.seed("seed", given["seed"])

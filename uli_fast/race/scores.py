@@ -45,11 +45,14 @@ class Scores:
         self.raw = np.full((N, K), np.nan)  # in the caller's units
         self.done = np.zeros((N, K), np.bool_)
         self.reasons: dict[tuple[int, int], str] = {}
+        self._any_score = False
         for outcome in known:
             if self._note(outcome):
                 raise StudyDivergedError(f"{_path(record)}: a score is there twice or of no one")
         self._old = self.done.copy()
         self._unused = int(self._old.sum())  # recorded, and not asked for yet
+        # Not written before the first score: an evaluate that never works leaves no trace.
+        self._held: list[Outcome] = []
 
     def need(self, rows: range, active: B1, jobs: ThreadPoolExecutor | None) -> None:
         """Have the scores of some instances for every candidate still in the race."""
@@ -86,7 +89,7 @@ class Scores:
         if score is None:
             self.reasons[row, a] = str(reason)
         else:
-            self.raw[row, a] = score
+            self.raw[row, a], self._any_score = score, True
             self.value[row, a] = min(1.0, max(0.0, (score - self._field.low) / self.width))
         return False
 
@@ -100,7 +103,10 @@ class Scores:
         for outcome in outcomes:
             self._note(outcome)
         if self._record is not None:
-            self._record.add(outcomes)
+            self._held += outcomes
+            if self._any_score:
+                self._record.add(self._held)
+                self._held = []
 
     def _take_all(self, futures: list[Future[list[Outcome]]]) -> None:
         """Take what threads have evaluated, as it comes: places in the table are fixed."""
