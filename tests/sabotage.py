@@ -1533,6 +1533,92 @@ SABOTAGES = (
         'if shown == "100.0" and chance < 0.5:',
         "tests/report/test_planning.py::test_only_what_is_certain_is_shown_as_certain",
     ),
+    # Races.
+    Sabotage(
+        "race: threshold / 3",
+        "uli_fast/race/verdict.py",
+        "math.log((K - 1) / (DROPPING * delta))",
+        "math.log((K - 1) / (3 * DROPPING * delta))",
+        "tests/test_race.py::test_equals_naive_decision_by_decision",
+    ),
+    Sabotage(
+        "race: the union over candidates is forgotten",
+        "uli_fast/race/verdict.py",
+        "math.log((K - 1) / (DROPPING * delta))",
+        "math.log(1 / (DROPPING * delta))",
+        "tests/test_race.py::test_equals_naive_decision_by_decision",
+    ),
+    Sabotage(
+        "race: a list without its correction",
+        "uli_fast/kernels/race.py",
+        "return 0.0 if N == 0 else min(1.0, max(-1.0, -S / (N - n)))",
+        "return 0.0",
+        "tests/test_race.py::test_step_3_the_kernels_wealth_is_a_supermartingale_on_a_list",
+    ),
+    Sabotage(
+        "race: the variance proxy of independent scores",
+        "uli_fast/kernels/race.py",
+        "    if N == 0:\n        return 1.0\n    return 0.0 if n == N",
+        "    if N == 0:\n        return 0.5\n    return 0.0 if n == N",
+        "tests/test_race.py::test_step_3_and_in_a_population",
+    ),
+    Sabotage(
+        "race: the scaled sum of a list keeps the proxy of a population",
+        "uli_fast/kernels/race.py",
+        "(N / (N - n)) ** 2",
+        "1.0",
+        "tests/test_race.py::test_step_3_the_kernels_wealth_is_a_supermartingale_on_a_list",
+    ),
+    Sabotage(
+        "race: a missing score counts as 1/2",
+        "uli_fast/race/scores.py",
+        "np.nan_to_num(found, nan=0.0), np.nan_to_num(found, nan=1.0)",
+        "np.nan_to_num(found, nan=0.5), np.nan_to_num(found, nan=0.5)",
+        "tests/test_race.py::test_reasons_are_kept_and_intervals_widen",
+    ),
+    Sabotage(
+        "race: the certificate forgets c(n)",
+        "uli_fast/kernels/race.py",
+        "(worst + c) / n))",
+        "worst / n))",
+        "tests/test_race.py::test_gap_bound_equals_naive",
+    ),
+    Sabotage(
+        "race: intervals of a list as if drawn with replacement",
+        "uli_fast/kernels/_mean_intervals.py",
+        "r = p if N == 0 else",
+        "r = p if N >= 0 else",
+        "tests/test_race.py::test_binary_scores_of_a_list_give_the_hypergeometric_beta_binomial_interval",
+    ),
+    Sabotage(
+        "race: what waits is not written when Ctrl-C comes",
+        "uli_fast/race/record.py",
+        "        try:\n            self.flush()\n        finally:",
+        "        try:\n            pass\n        finally:",
+        "tests/study/test_race_file.py::test_ctrl_c_goes_through_with_nothing_lost",
+    ),
+    Sabotage(
+        "race: an interrupted write is written again",
+        "uli_fast/race/record.py",
+        "            self._stale = True  # until",
+        "            self._stale = False  # until",
+        "tests/study/test_race_file.py::"
+        "test_a_write_that_is_interrupted_after_its_commit_is_not_written_twice",
+    ),
+    Sabotage(
+        "race: the file of another race is taken",
+        "uli_fast/race/record.py",
+        "        if then != now:",
+        "        if False:",
+        "tests/study/test_race_file.py::test_another_race_is_refused_by_name",
+    ),
+    Sabotage(
+        "race: scores that no race asks for are passed over",
+        "uli_fast/race/scores.py",
+        "        if self._unused:",
+        "        if False:",
+        "tests/study/test_race_file.py::test_a_forged_file_is_refused",
+    ),
 )
 
 

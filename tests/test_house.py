@@ -60,6 +60,8 @@ def test_only_runs_comparisons_plans_and_the_command_line_report():
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.parent.name in ("report", "cli") or path.name in doors:
             continue
+        if path == PACKAGE / "race/result.py":
+            continue
         assert not any(name.startswith("uli_fast.report") for name in imports(path)), path
 
 
@@ -142,6 +144,7 @@ def test_datasets_have_sources():
         "docs/open_questions.md",
         "docs/planning.md",
         "docs/rivals.md",
+        "docs/races.md",
         "docs/studies.md",
     ],
 )

@@ -56,6 +56,8 @@ _HOME = {
     "Study": "study",
     "TurningPoint": "turning_point",
     "turning_point": "turning_point",
+    "Race": "race",
+    "race": "race",
 }
 _MODULES = {
     "arm_sets": "arm_sets",
@@ -90,6 +92,7 @@ __all__ = [
     "OperatingCharacteristics",
     "PhasedElimination",
     "PolicyElimination",
+    "Race",
     "Runs",
     "Scrible",
     "SpannerElimination",
@@ -111,6 +114,7 @@ __all__ = [
     "mdps",
     "operating_characteristics",
     "play",
+    "race",
     "restore",
     "simulate",
     "turning_point",
@@ -154,6 +158,7 @@ if TYPE_CHECKING:
     )
     from uli_fast.problems.linear import LinearBandit
     from uli_fast.problems.tabular_mdp import TabularMDP
+    from uli_fast.race import Race, race
     from uli_fast.runs import Runs
     from uli_fast.simulate import simulate
     from uli_fast.spanners import barycentric_spanner, verify_spanner

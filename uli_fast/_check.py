@@ -33,6 +33,7 @@ LARGEST_HORIZON = 10**18
 MOST_REPLICATIONS = 10**9
 MOST_ARMS = 10**8
 MOST_DECISIONS = 10**7  # asked for at once: a list of them is returned
+MOST_CANDIDATES, MOST_INSTANCES = 1000, 10**8  # of a race: every pair has its wealth
 MOST_DIMENSIONS = 10**5
 LARGEST_NUMBER = 1e100  # its square is still a float
 SMALLEST_SHARED = 1e-300
@@ -505,6 +506,56 @@ def key(name: str, value: Any, longest: int = LONGEST_KEY) -> str:
     if len(result) > longest:
         raise ArgumentError(name, f"must have at most {longest} characters, got {len(result)}")
     return result
+
+
+def candidates(name: str, value: Any) -> dict[str, Any]:
+    """Return what takes part in a race, by name: two or more."""
+    listed = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+    if isinstance(value, Mapping):
+        pairs = list(value.items())
+    elif listed and all(isinstance(x, str) for x in value):
+        pairs = [(str(x), str(x)) for x in value]
+    elif listed and all(isinstance(x, tuple) and len(x) == 2 for x in value):
+        pairs = [tuple(x) for x in value]
+    else:
+        raise ArgumentError(
+            name,
+            "must be a mapping from names to candidates, a list of (name, candidate), or a list "
+            f"of texts that are their own names; got {shown(value)}",
+        )
+    named = {key(name, label, LONGEST_REASON): candidate for label, candidate in pairs}
+    if len(named) < len(pairs):
+        labels = [label for label, _ in pairs]
+        twice = next(x for i, x in enumerate(labels) if x in labels[:i])
+        raise ArgumentError(name, f"must have distinct names, got {twice!r} twice")
+    new_arms(name, list(named))
+    if not 2 <= len(named) <= MOST_CANDIDATES:
+        raise ArgumentError(name, f"must be 2 to {MOST_CANDIDATES}, got {len(named)}")
+    return named
+
+
+def instances(name: str, value: Any) -> Sequence[Any]:
+    """Return the instances of a race: anything with a length whose items can be taken by number."""
+    if isinstance(value, str | bytes | Mapping | set | frozenset):
+        raise ArgumentError(name, f"must be a list of instances, got {shown(value)}")
+    if hasattr(value, "iloc"):  # iterating would give the names of the columns
+        raise ArgumentError(name, "must be a list of rows: frame.to_dict('records')")
+    if not isinstance(value, Sequence | np.ndarray):
+        try:
+            value = list(value)
+        except TypeError:
+            said = f"must be a list of instances, got {shown(value)}"
+            raise ArgumentError(name, said) from None
+    if not 1 <= len(value) <= MOST_INSTANCES:
+        raise ArgumentError(name, f"must be 1 to {MOST_INSTANCES}, got {len(value)}")
+    return cast("Sequence[Any]", value)
+
+
+def function(name: str, value: Any) -> Any:
+    """Return something that can be called."""
+    if not callable(value):
+        raise ArgumentError(name, f"must be a function, got {shown(value)}")
+    return value
 
 
 def new_arms(name: str, value: Any) -> None:

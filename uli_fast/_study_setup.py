@@ -237,6 +237,8 @@ def _short(value: Any) -> str:
 def first_content(path: Any, event: Any) -> dict[str, Any]:
     """Return what the first event of a journal says the study is about."""
     content = event.content
+    if isinstance(content, dict) and "race" in content:
+        raise StudyError(f"{path} is the file of a race: uli.race(..., study=...) goes on with it")
     if event.kind != "create" or not isinstance(content, dict) or "learner" not in content:
         raise StudyError(f"{path} is damaged: it does not begin with what the study is about")
     if not isinstance(content.get("versions", {}), dict):

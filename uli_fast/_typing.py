@@ -24,3 +24,5 @@ Schedule: TypeAlias = Literal["proved", "sharp"]
 Method: TypeAlias = Literal["auto", "plain", "trie", "search"]
 Drawing: TypeAlias = Literal["gap", "regret"]
 PlanDrawing: TypeAlias = Literal["dropping", "inferior"]
+About: TypeAlias = Literal["list", "population"]  # whose averages a race compares
+Stopped: TypeAlias = Literal["one left", "all left within eps", "no instances left"]

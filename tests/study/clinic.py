@@ -66,6 +66,10 @@ def run(job):
     os.environ["ULI_FAULT"] = job.get("fault", "")
     if job["do"] == "treat":
         treat(job["path"], range(job.get("first", 0), job["patients"]), say)
+    elif job["do"] == "race":
+        from tests.study.racing import race
+
+        race(job["path"], say, job.get("kill"), job.get("n_jobs", 1))
     elif job["do"] == "hold":
         import uli_fast as uli
 

@@ -1,0 +1,13 @@
+"""Races: candidates (prompts, models, configurations) compared on common instances.
+
+A candidate is dropped as soon as another is surely better, so that most of the evaluations of
+"all on all" are never made. ``uli.race`` runs one; docs/races.md shows how, and
+docs/proofs_race.md proves what it promises.
+"""
+
+from __future__ import annotations
+
+from uli_fast.race.result import Missing, Race, Standing
+from uli_fast.race.running import race
+
+__all__ = ["Missing", "Race", "Standing", "race"]
