@@ -63,7 +63,9 @@ class GeometricHedge(TunedLearner):
         return self.constant * _rank(arms) * log_term(len(arms), delta)
 
     def proved_rounds(self, arms: F64, delta: float) -> float:
-        """Return from how many rounds on the Condition is proved."""
+        """Return from how many rounds on the Condition is proved, 0 if it is not."""
+        if self.constant < self.proved_constant:
+            return 0.0
         return self.proved_rounds_each * _rank(arms) * log_term(len(arms), delta)
 
     def start_phase(self, arms: F64, rounds: int, delta: float) -> CompiledPhase:

@@ -306,7 +306,9 @@ def pe_bound(quick: bool) -> Outcome:
         learner = uli.PhasedElimination(delta)
         ends = K * np.cumsum([float(m) for m in learner.quotas(K, 10**15)])
         phase = np.arange(1, ends.size + 1)
-        worst = max(worst, float((4.0 * 2.0**-phase / learner.guarantee(K, "paper").bound(ends)).max()))
+        worst = max(
+            worst, float((4.0 * 2.0**-phase / learner.guarantee(K, "paper").bound(ends)).max())
+        )
         in_time &= bool((phase <= np.log2(np.append(0.0, ends[:-1]) + 2.0)).all())
     return Outcome(
         f"{len(sizes)} pairs of K and delta, all phases to 10^15 plays of an arm",
