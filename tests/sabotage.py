@@ -55,6 +55,9 @@ MERGING = "uli_fast/experiments/merging.py"
 FIXED_TRIAL = "tests/planning/test_fixed_trial.py"
 OPERATING = "tests/planning/test_operating_characteristics.py"
 ROW = "tests/verify/test_verify.py::test_a_row_holds"
+PHASES = "uli_fast/_phase_bounds.py"
+SLACK = "tests/test_phase_bounds.py"
+CONSTANT = "tests/theory/test_exp3p_constant.py"
 
 # How an event gets into the journal, to be done otherwise.
 COMMITTING = (Path(__file__).parent.parent / JOURNAL).read_text(encoding="utf-8")
@@ -418,22 +421,22 @@ SABOTAGES = (
     Sabotage(
         "meta eliminates beyond 70 for 7",
         "uli_fast/learners/meta_elimination.py",
-        "_Mode(576.0, 7.0, 4608.0)",
-        "_Mode(576.0, 70.0, 4608.0)",
+        "_Mode(576.0, 7.0, 4608.0, 3.83)",
+        "_Mode(576.0, 70.0, 4608.0, 3.83)",
         f"{META}::test_whole_runs_with_the_papers_constants",
     ),
     Sabotage(
         "meta eliminates beyond 0.7 for 7",
         "uli_fast/learners/meta_elimination.py",
-        "_Mode(576.0, 7.0, 4608.0)",
-        "_Mode(576.0, 0.7, 4608.0)",
+        "_Mode(576.0, 7.0, 4608.0, 3.83)",
+        "_Mode(576.0, 0.7, 4608.0, 3.83)",
         f"{META}::test_exp3p_in_lanes_equals_naive_on_the_same_draws",
     ),
     Sabotage(
         "meta with delta / m^2 for delta / (2 m^2)",
         "uli_fast/learners/meta_elimination.py",
-        "delta / (2.0 * m**2))\n            rounds",
-        "delta / m**2)\n            rounds",
+        "g = checked_g(base, features, delta / (2.0 * m**2))",
+        "g = checked_g(base, features, delta / m**2)",
         f"{META}::test_phases_last_as_long_as_the_paper_says",
     ),
     Sabotage(
@@ -1015,8 +1018,8 @@ SABOTAGES = (
     Sabotage(
         "certificate: estimated losses deviate half as far",
         "uli_fast/learners/meta_elimination.py",
-        "DEVIATION = 3.83",
-        "DEVIATION = 1.91",
+        "_Mode(576.0, 7.0, 4608.0, 3.83)",
+        "_Mode(576.0, 7.0, 4608.0, 1.91)",
         f"{TRUTH}::test_estimated_losses_on_the_edge",
     ),
     Sabotage(
@@ -1618,6 +1621,98 @@ SABOTAGES = (
         "        if self._unused:",
         "        if False:",
         "tests/study/test_race_file.py::test_a_forged_file_is_refused",
+    ),
+    # F of the schedule, and mode "sharp".
+    Sabotage(
+        "F of the schedule: SE with 3 wd for 4 wd",
+        PHASES,
+        '    bound: F64 = 4.0 * width(plays, p["K"], delta, p["R"])\n    return np.where',
+        '    bound: F64 = 3.0 * width(plays, p["K"], delta, p["R"])\n    return np.where',
+        f"{SLACK}::test_an_adversary_on_the_event_brings_successive_elimination_to_its_bound",
+    ),
+    Sabotage(
+        "F of the schedule: SE with floor(t / K) + 1 plays",
+        PHASES,
+        'np.floor_divide(_earlier(t) - 1.0, p["K"])',
+        'np.floor_divide(_earlier(t), p["K"]) + 1.0',
+        f"{SLACK}::test_an_adversary_on_the_event_brings_successive_elimination_to_its_bound",
+    ),
+    Sabotage(
+        "F of the schedule: SE tested in its first sweep",
+        PHASES,
+        'np.where(t > p["K"] + 1.0, bound',
+        'np.where(t > p["K"], bound',
+        f"{SLACK}::test_no_test_is_made_before_round_k_plus_1_is_over",
+    ),
+    Sabotage(
+        "F of the schedule: the phase after that of the round",
+        PHASES,
+        "gaps[np.searchsorted(ends, _earlier(t))]",
+        "gaps[np.searchsorted(ends, _earlier(t)) + 1]",
+        f"{SLACK}::test_an_adversary_on_the_event_brings_phased_elimination_to_its_bound",
+    ),
+    Sabotage(
+        "F of the schedule: a phase ends a round early",
+        PHASES,
+        "bisect_left(self.ends, t)",
+        "bisect_left(self.ends, t + 1)",
+        f"{SLACK}::test_the_bound_is_the_one_from_the_page",
+    ),
+    Sabotage(
+        "F of the schedule: rounds that floats rounded up",
+        PHASES,
+        "return np.where(t < EXACT, t, t * EARLIER)",
+        "return t",
+        f"{SLACK}::test_rounds_that_no_float_holds_are_not_overstated",
+    ),
+    Sabotage(
+        "F of the schedule: designs of any number of arms",
+        "uli_fast/learners/linear_elimination.py",
+        "        if arms > most:",
+        "        if False:",
+        f"{SLACK}::test_a_design_of_more_arms_is_refused",
+    ),
+    Sabotage(
+        "meta, sharp: half the threshold",
+        "uli_fast/learners/meta_elimination.py",
+        "threshold = 1.0 + 4.0 * kappa",
+        "threshold = 0.5 + 2.0 * kappa",
+        f"{CONSTANT}::test_worst_estimates_keep_the_best_arm_and_lose_the_others",
+    ),
+    Sabotage(
+        "meta, sharp: the multiplier forgets a half of the threshold",
+        "uli_fast/learners/meta_elimination.py",
+        "max(16.0 * threshold**2,",
+        "max(9.0 * threshold**2,",
+        f"{CONSTANT}::test_worst_estimates_keep_the_best_arm_and_lose_the_others",
+    ),
+    Sabotage(
+        "meta, sharp: Exp3.P with 58 for 62",
+        "uli_fast/learners/exp3p.py",
+        "proved_constant: ClassVar[float] = 62.0",
+        "proved_constant: ClassVar[float] = 58.0",
+        f"{CONSTANT}::test_sixty_two_is_proved_for_the_phases_of_the_meta_algorithm",
+    ),
+    Sabotage(
+        "meta, sharp: a first phase too short for GeometricHedge",
+        "uli_fast/learners/geometric_hedge.py",
+        "proved_rounds_each: ClassVar[float] = 1e4",
+        "proved_rounds_each: ClassVar[float] = 0.0",
+        f"{META}::test_the_first_phase_of_geometric_hedge_is_as_long_as_its_proof_asks_for",
+    ),
+    Sabotage(
+        "states of 0.7 are read with the constants of today",
+        "uli_fast/players/_described.py",
+        'found["mode"] = "sharp-0.7"',
+        'found["mode"] = "sharp"',
+        "tests/older/test_0_7_0.py::test_a_saved_player_goes_on_as_it_would_have",
+    ),
+    Sabotage(
+        "studies of 0.7 are read with the constants of today",
+        "uli_fast/_study_setup.py",
+        'if about.pop("sharp", None) is None:',
+        'if about.pop("sharp", None) == 0:',
+        "tests/older/test_0_7_0.py::test_a_study_goes_on_as_it_would_have",
     ),
 )
 

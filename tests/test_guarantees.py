@@ -6,7 +6,9 @@ import pytest
 import uli_fast as uli
 from uli_fast.errors import ArgumentError, NoGuaranteeError
 
-SE2, PE2 = uli.SuccessiveElimination(0.1).guarantee(2), uli.PhasedElimination(0.1).guarantee(2)
+# The paper's closed forms; those of the schedule are in tests/test_phase_bounds.py.
+SE2 = uli.SuccessiveElimination(0.1).guarantee(2, form="paper")
+PE2 = uli.PhasedElimination(0.1).guarantee(2, form="paper")
 
 
 def test_bounds_are_the_paper_s():
@@ -22,16 +24,18 @@ def test_bounds_are_the_paper_s():
 def test_subgaussian_bounds():
     problem = uli.GaussianBandit([1.5, 0.0], sigma=2.0)
     t, log_term = 1000, math.log(4 * 2 * 1000**2 / 0.1)
-    bound = uli.SuccessiveElimination(0.1, R=2.0).guarantee(problem).bound(t)
+    bound = uli.SuccessiveElimination(0.1, R=2.0).guarantee(problem, form="paper").bound(t)
     assert bound == pytest.approx(math.sqrt(2 * (50 * 4 * log_term + 2 * 1.5**2) / t))
     log_term = math.log(4 * 2 * math.log2(1001) ** 2 / 0.1)
-    bound = uli.PhasedElimination(0.1, R=2.0).guarantee(problem).bound(t)
+    bound = uli.PhasedElimination(0.1, R=2.0).guarantee(problem, form="paper").bound(t)
     assert bound == pytest.approx(math.sqrt(1024 * 4 * 2 * log_term / (3 * t)))
 
 
 def test_bounds_come_back_in_reward_units():
     problem = uli.BernoulliBandit([-3.0, 5.0], low=-5.0, high=5.0)
-    assert uli.SuccessiveElimination(0.1).guarantee(problem).bound(99) == 10 * SE2.bound(99)
+    learner = uli.SuccessiveElimination(0.1)
+    assert learner.guarantee(problem, form="paper").bound(99) == 10 * SE2.bound(99)
+    assert learner.guarantee(problem).bound(99) == 10 * learner.guarantee(2).bound(99)
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,12 @@ from uli_fast.learners._sets import SetLearner
 from uli_fast.learners.policy_elimination import PolicyElimination
 from uli_fast.players import rebuilt
 from uli_fast.players._base import describe, parameters
-from uli_fast.players._described import in_reward_units, same_learner
+from uli_fast.players._described import in_reward_units, same_learner, sharp_as_it_was
 from uli_fast.players.spanner_elimination import extent, n_directions
 from uli_fast.simulate import Learner
 
 REWARD_UNITS = "reward"  # what R is in; files of 0.6.0 do not say, and mean the unit scale
+SHARP = 2  # which constants mode "sharp" means; files of 0.7 do not say, and mean theirs
 MOST_ARMS = 10**6  # so that a hostile file cannot take all memory
 # Arm sets that a study can write down; others must be given whenever it is opened.
 PLAIN_SETS = ("Finite", "Ball", "Ellipsoid", "Box", "Simplex", "L1Ball", "Polytope")
@@ -81,6 +82,7 @@ class Setup:
         about: dict[str, Any] = {
             "learner": describe(self.learner),
             "units": REWARD_UNITS,
+            "sharp": SHARP,
             "own": _own(self.learner),
             "seed": self.arguments["seed"],
             "low": player.low if math.isfinite(player.low) else None,
@@ -103,6 +105,8 @@ class Setup:
         bounds = about["low"], about["high"]
         if about.pop("units", None) is None:
             spec = in_reward_units(spec, bounds)
+        if about.pop("sharp", None) is None:
+            spec = sharp_as_it_was(spec)
         if learner is None:
             learner = rebuilt(spec)
         elif not isinstance(learner, Learner) or not same_learner(spec, learner, bounds):

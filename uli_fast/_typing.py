@@ -18,7 +18,9 @@ Total: TypeAlias = NDArray[Any]
 
 Played: TypeAlias = Literal["skip", "rounds"]
 Engine: TypeAlias = Literal["auto", "skip", "rounds"]  # "auto" becomes one of the others
-MetaMode: TypeAlias = Literal["paper", "sharp"]
+MetaMode: TypeAlias = Literal["paper", "sharp", "sharp-0.7"]
+# A bound from the schedule itself, or the closed form of the paper.
+Form: TypeAlias = Literal["schedule", "paper"]
 SpannerMode: TypeAlias = Literal["soft", "paper"]
 Schedule: TypeAlias = Literal["proved", "sharp"]
 Method: TypeAlias = Literal["auto", "plain", "trie", "search"]

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uli_fast import _check, _looks
+from uli_fast import _check, _looks, _phase_bounds
 from uli_fast._schedule import Size, phase_ends
-from uli_fast._typing import F64
+from uli_fast._typing import F64, Form
 from uli_fast.errors import ArgumentError, NoGuaranteeError
 
 # An R that is half a range but for rounding is half the range.
@@ -183,6 +183,11 @@ def _policy(schedule: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
     return np.where(m == 1.0, p["H"], np.minimum(p["H"], 4.0 * 2.0**-m))
 
 
+def _scheduled(formula: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
+    return _phase_bounds.steps(formula, delta, p).at_all(t)
+
+
+# F of a schedule has a name of its own: saved runs keep the bound that they were made with.
 _FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
     "BET": _looks.bound,
     "SE-MAB": _se_mab,
@@ -194,7 +199,17 @@ _FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
     "META-GeometricHedge-unbounded": _meta_unbounded,
     "POLICY-proved": partial(_policy, "proved"),
     "POLICY-sharp": partial(_policy, "sharp"),
+    "SE-MAB-schedule": _phase_bounds.successive,
+    **{name: partial(_scheduled, name) for name in _phase_bounds.PLANS},
 }
+FORMS = ("schedule", "paper")
+
+
+def formula(name: str, form: Form) -> str:
+    """Return the name of a bound in one of its two forms."""
+    _check.one_of("form", form, FORMS)
+    return name if form == "paper" else f"{name}-schedule"
+
 
 _SOURCES: dict[str, tuple[Constant, ...]] = {
     "BET": (
@@ -225,6 +240,24 @@ _SOURCES: dict[str, tuple[Constant, ...]] = {
         ),
         Constant("loglog d + 4", 4.0, "quotas are rounded up: at most 4 d loglog d + 16 arms"),
     ),
+    "SE-MAB-schedule": (
+        Constant("4 wd(n)", 4.0, "all arms in play have n = floor((t - 1) / K) plays or more"),
+        Constant(
+            "2 R^2", 2.0, "wd(n) = R sqrt(2 log(4 K n^2 / delta) / n), Lemma SE_concentration"
+        ),
+    ),
+    "PE-MAB-schedule": (
+        Constant("4 2^-l", 4.0, "survivors of phase l - 1: 2^-(l-1) and two errors of 2^-l"),
+        Constant("8 R^2", 8.0, "phases of K ceil(8 R^2 4^l log(4 K l^2 / delta)) rounds"),
+    ),
+    "PE-spanner-schedule": (
+        Constant("4 2^-m", 4.0, "arms of phase m: 2^(1-m) and two errors of 2^-m"),
+        Constant("256 C^4", 256.0, "phases of d ceil(T_m / d) rounds, Theorem ULI_PE_infinite"),
+    ),
+    "PE-linear-schedule": (
+        Constant("8 2^-l", 8.0, "survivors of phase l - 1: 2^(2-l) and two errors of 2^(1-l)"),
+        Constant("4 d", 4.0, "phases of ceil(m_l) + s - 1 rounds, s arms of a design at most"),
+    ),
     "POLICY-proved": (
         Constant("4 2^-m", 4.0, "phase m keeps gaps of at most 2^-m + 2 2^(-m-1) = 4 2^-(m+1)"),
         Constant("2^(-m-1)", 0.5, "phases last until epsilon(T) is below it (docs/errata.md)"),
@@ -238,16 +271,29 @@ _SOURCES: dict[str, tuple[Constant, ...]] = {
 
 def _meta_sources(formula: str, p: Mapping[str, float]) -> tuple[Constant, ...]:
     """Return the constants that a bound of the meta-algorithm was made with."""
-    mode = {4608.0: "paper: 576 and 7", 945.0: "sharp: 236 and 3.84"}[p["factor"]]
-    base, least = ("K", "176") if formula == "META-Exp3P" else ("d", "256")
-    found = (
-        Constant("g", p["constant"], f"g = constant {base} log(10 K / delta), proved from {least}"),
-        Constant("factor", p["factor"], f"F = sqrt(factor g / t), mode {mode}"),
-        Constant("log2(t + 1)", 1.0, "phase m(t) <= log2(t + 1), delta_m = delta / (2 m^2)"),
-    )
+    base, least = ("K", "62") if formula.startswith("META-Exp3P") else ("d", "256")
+    g = Constant("g", p["constant"], f"g = constant {base} log(10 K / delta), proved from {least}")
+    found: tuple[Constant, ...]
+    if formula.endswith("-schedule"):
+        found = (
+            g,
+            Constant("multiplier", p["multiplier"], "phases of ceil(multiplier g_m 2^m) rounds"),
+            Constant("2^(-(m-1)/2)", 1.0, "survivors of phase m - 1, delta_m = delta / (2 m^2)"),
+        )
+    else:
+        found = (
+            g,
+            Constant("factor", p["factor"], f"F = sqrt(factor g / t), {_mode_of(p['factor'])}"),
+            Constant("log2(t + 1)", 1.0, "phase m(t) <= log2(t + 1), delta_m = delta / (2 m^2)"),
+        )
     if "sigma" not in p:
         return found
     return (*found, Constant("2 (1 + h)", p["sigma"], "noise stays within h with 1 - delta / 2"))
+
+
+def _mode_of(factor: float) -> str:
+    modes = {4608.0: "mode paper: 576 and 7", 945.0: "mode sharp of 0.7: 236 and 3.84"}
+    return modes.get(factor, "four times the multiplier of the phases")
 
 
 @dataclass(frozen=True)
@@ -272,6 +318,8 @@ class Guarantee:
             raise ArgumentError("t", f"must be rounds (numbers), got {t!r}") from None
         if not ((rounds >= 1.0) & (rounds < np.inf)).all():
             raise ArgumentError("t", f"must be at least 1, got {t!r}")
+        if type(t) is int and self.formula in _phase_bounds.PLANS and self.parameters.get("K") != 1:
+            return self.scale * _phase_bounds.steps(self.formula, self.delta, self.parameters).at(t)
         values = self.scale * self._unit(rounds)
         return float(values) if rounds.ndim == 0 else values
 
@@ -385,6 +433,9 @@ class Guarantee:
             return 0.0
         if self.formula == "BET" or self.formula.startswith("POLICY-"):
             return self._regret_of_steps(T, worst)
+        if self.formula in _phase_bounds.PLANS:
+            table = _phase_bounds.steps(self.formula, self.delta, self.parameters)
+            return self.scale * table.total(T, worst / self.scale)
         first = min(T, self.rounds_until(worst))
         total = worst * first
         stop = min(T, first + _SUMMED)
@@ -414,7 +465,13 @@ class Guarantee:
         half = np.diff(edges)[:, None] / 2.0
         u = (edges[:-1, None] + edges[1:, None]) / 2.0 + half * nodes
         t = np.exp(u)
-        return float(np.sum(half * weights * self.bound(t) * t))
+        return float(np.sum(half * weights * self._smooth(t) * t))
+
+    def _smooth(self, t: F64) -> F64:
+        """Return a bound without steps, not below this one."""
+        if self.formula == "SE-MAB-schedule":
+            return self.scale * _phase_bounds.successive_above(t, self.delta, self.parameters)
+        return np.asarray(self.bound(t))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold; a user's function cannot be kept."""
@@ -442,4 +499,4 @@ class Guarantee:
 
 def least_of(name: str) -> float:
     """Return the least that a parameter of a proved bound can be: numbers of things are 1."""
-    return 1.0 if name in ("K", "d", "dimension", "S", "A", "H") else 0.0
+    return 1.0 if name in ("K", "d", "dimension", "support", "S", "A", "H") else 0.0

@@ -253,14 +253,14 @@ def condition_ratio(n, estimates, losses, T, delta):
 
 @pytest.mark.parametrize("gaps", [(0.0, 0.0), (0.0, 0.1, 0.1, 0.4), (0.0,) * 4, (0.0, 0.02, 0.9)])
 def test_the_condition_holds_with_room_on_long_runs(gaps):
-    """Lanes at T = 10^6; c = 176 is proved, so the ratio must stay below sqrt(176)."""
+    """Lanes at T = 10^6; c = 62 is proved, so the ratio must stay below sqrt(62)."""
     losses, T, delta = 0.05 + np.array(gaps), 10**6, 0.05
     team = team_of(1.0 - losses, 12, 16)
     team.begin(Phase(T, delta, math.inf, 1.0))
     team.play(T)
     for r, member in enumerate(team.members):
         ratio = condition_ratio(member.n, team.estimates(r), losses, T, delta)
-        assert ratio <= math.sqrt(176)
+        assert ratio <= math.sqrt(62)
         assert ratio < 4.0  # observed: at most 2.2
 
 

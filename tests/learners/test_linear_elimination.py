@@ -106,15 +106,15 @@ def test_the_bound_has_2048():
     """512 is too small: on this instance the event allows more (docs/errata.md)."""
     t, K, d, delta = 10**7, 1000, 2, 0.01
     log_term = math.log(4 * K * math.log2(t + 1) ** 2 / delta)
-    bound = uli.LinearElimination(delta, R=1.0).guarantee((K, d)).bound(t)
+    bound = uli.LinearElimination(delta, R=1.0).guarantee((K, d), form="paper").bound(t)
     assert bound == pytest.approx(math.sqrt(2048 * d * max(log_term, 4.0) / (3 * t)))
-    low_noise = uli.LinearElimination(delta, R=0.01).guarantee((K, d)).bound(t)
+    low_noise = uli.LinearElimination(delta, R=0.01).guarantee((K, d), form="paper").bound(t)
     assert low_noise == pytest.approx(math.sqrt(2048 * d * 4.0 / (3 * t)), rel=0.1)
 
 
 @pytest.mark.parametrize(("eps", "rounds"), [(1.0, 1.4e4), (0.1, 1.5e6)])
 def test_how_long_until_every_decision_is_good(eps, rounds):
-    bound = uli.LinearElimination(0.1, R=1.0).guarantee((4, 2))
+    bound = uli.LinearElimination(0.1, R=1.0).guarantee((4, 2), form="paper")
     assert bound.rounds_until(eps) == pytest.approx(rounds, rel=0.02)
 
 

@@ -12,7 +12,17 @@ from uli_fast import designs
 from uli_fast.learners.geometric_hedge import RHO
 from uli_fast.simulate import generator, generator_words
 
-MODES = {"paper": (576.0, 7.0), "sharp": (236.0, 3.84)}
+MODES = {"paper": (576.0, 7.0), "sharp-0.7": (236.0, 3.84), "sharp": None}
+
+
+def constants(mode, cD, least=0.0):
+    """Return multiplier and threshold; kappa is rounded up a little, and at most 1/sqrt(2)."""
+    if MODES[mode] is not None:
+        return MODES[mode]
+    kappa = (1 + 1e-6) * math.sqrt(0.5 * min(1.0, 1 / cD))
+    return max(4 * (2 + 8 * kappa) ** 2, least / (2 * cD)), 1 + 4 * kappa
+
+
 SMALL = "ignore::uli_fast.errors.GuaranteeWarning"
 
 
@@ -23,7 +33,7 @@ def test_exp3p_in_lanes_equals_naive_on_the_same_draws(instance):
     K = int(rng.integers(2, 6))
     means = rng.uniform(0.0, 1.0, K).round(2)
     delta, constant = 0.2, 10 ** rng.uniform(-3.6, -2.6)
-    mode = ("paper", "sharp")[instance % 2]
+    mode = ("paper", "sharp-0.7", "sharp")[instance % 3]
     # Every loss of a rare arm up to doubles a rounding difference: short runs only.
     T, replications = 1000, 1 + instance % 5
     learner = uli.MetaElimination(uli.Exp3P(constant=constant), delta, mode=mode)
@@ -35,7 +45,7 @@ def test_exp3p_in_lanes_equals_naive_on_the_same_draws(instance):
             return exp3p.phase(arms, T_m, delta_m, draw, rounds)
 
         expected = meta_elimination.play(
-            phase, lambda x: exp3p.g(K, x, constant), K, T, delta, *MODES[mode]
+            phase, lambda x: exp3p.g(K, x, constant), K, T, delta, *constants(mode, constant * K)
         )
         assert_equals_naive(runs, expected, r)
 
@@ -50,7 +60,7 @@ def test_geometric_hedge_equals_naive_on_the_same_draws(instance):
     theta = rng.standard_normal(d)
     theta /= np.linalg.norm(theta)
     delta, constant, T = 0.2, 10 ** rng.uniform(-3, -2), 3000
-    mode = ("paper", "sharp")[instance % 2]
+    mode = ("paper", "sharp-0.7", "sharp")[instance % 3]
     learner = uli.MetaElimination(uli.GeometricHedge(constant=constant), delta, mode=mode)
     problem = uli.LinearBandit(theta, arms, noise="bernoulli")
     runs = uli.simulate(learner, problem, T, seed=instance)
@@ -66,8 +76,9 @@ def test_geometric_hedge_equals_naive_on_the_same_draws(instance):
         return geometric_hedge.phase(x, nu, left, T_m, delta_m, draw, rounds)
 
     rank = np.linalg.matrix_rank(arms)
+    used = constants(mode, constant * rank)
     expected = meta_elimination.play(
-        phase, lambda x: geometric_hedge.g(K, rank, x, constant), K, T, delta, *MODES[mode]
+        phase, lambda x: geometric_hedge.g(K, rank, x, constant), K, T, delta, *used
     )
     assert_equals_naive(runs, expected)
 
@@ -75,13 +86,14 @@ def test_geometric_hedge_equals_naive_on_the_same_draws(instance):
 def test_phases_last_as_long_as_the_paper_says():
     K, delta = 4, 0.05
     problem = uli.BernoulliBandit([0.95, 0.05, 0.35, 0.9])
-    for mode, (multiplier, _) in MODES.items():
+    for mode in MODES:
         phase = uli.MetaElimination(delta=delta, mode=mode).schedule(np.zeros((K, 0)), None)
+        c = 62 if mode == "sharp" else 361
+        multiplier, threshold = constants(mode, c * K)
         for m in (1, 2, 7, 30):
-            g = 361 * K * math.log(10 * K / (delta / (2 * m * m)))
-            assert phase(m).rounds == math.ceil(multiplier * g * 2**m)
+            g = c * K * math.log(10 * K / (delta / (2 * m * m)))
+            assert phase(m).rounds == pytest.approx(multiplier * g * 2**m, rel=1e-12, abs=1.0)
             assert phase(m).delta == delta / (2 * m * m)
-            threshold = {"paper": 7.0, "sharp": 3.84}[mode]
             assert phase(m).threshold == pytest.approx(threshold * math.sqrt(g * phase(m).rounds))
     # The first phase lasts 415 872 K log(20 K / delta) rounds.
     first = uli.MetaElimination(delta=delta).schedule(np.zeros((K, 0)), None)(1).rounds
@@ -126,7 +138,14 @@ def test_whole_runs_with_the_papers_constants():
 
 
 def test_whole_runs_with_the_sharp_constants():
-    learner = uli.MetaElimination(uli.Exp3P(constant=176), 0.05, mode="sharp")
+    for constant in (None, 75):
+        learner = uli.MetaElimination(uli.Exp3P(constant=constant), 0.05, mode="sharp")
+        runs = whole_runs(learner, 64, 21)
+        assert_eliminates_in_time(runs, learner, np.zeros((4, 0)))
+
+
+def test_whole_runs_with_the_sharp_constants_of_before():
+    learner = uli.MetaElimination(uli.Exp3P(constant=176), 0.05, mode="sharp-0.7")
     assert_eliminates_in_time(whole_runs(learner, 32, 21), learner, np.zeros((4, 0)))
 
 
@@ -158,7 +177,7 @@ def test_whole_runs_of_geometric_hedge(mode):
 def test_small_constants_show_elimination_and_promise_nothing():
     learner = uli.MetaElimination(uli.Exp3P(constant=5), mode="sharp")
     problem = uli.datasets.load("isis2")
-    with pytest.raises(uli.errors.NoGuaranteeError, match="176"):
+    with pytest.raises(uli.errors.NoGuaranteeError, match="62"):
         learner.guarantee(problem)
     runs = uli.simulate(learner, problem, 10**18, 4, seed=1)
     best = int(problem.means.argmax())
@@ -170,10 +189,33 @@ def test_small_constants_show_elimination_and_promise_nothing():
 
 
 def test_no_guarantee_is_a_warning_in_simulate():
-    learner = uli.MetaElimination(uli.Exp3P(constant=175.9))
-    with pytest.warns(uli.errors.GuaranteeWarning, match="176"):
+    learner = uli.MetaElimination(uli.Exp3P(constant=61.9))
+    with pytest.warns(uli.errors.GuaranteeWarning, match="62"):
         uli.simulate(learner, uli.BernoulliBandit([0.5, 0.6]), 10, seed=0)
-    assert uli.MetaElimination(uli.Exp3P(constant=176)).guarantee(2).proved
+    for mode in MODES:
+        assert uli.MetaElimination(uli.Exp3P(constant=62), mode=mode).guarantee(2).proved
+
+
+def test_the_constant_of_exp3p_is_the_modes_unless_it_is_given():
+    for mode, own in (("paper", 361.0), ("sharp-0.7", 361.0), ("sharp", 62.0)):
+        left_out = uli.MetaElimination(mode=mode)
+        given = uli.MetaElimination(uli.Exp3P(constant=own), mode=mode)
+        other = uli.MetaElimination(uli.Exp3P(constant=2 * own), mode=mode)
+        phase, same, longer = (
+            x.schedule(np.zeros((2, 0)), None)(3) for x in (left_out, given, other)
+        )
+        assert phase == same and longer.rounds > 1.5 * phase.rounds
+        assert left_out.guarantee(2) == given.guarantee(2) != other.guarantee(2)
+    assert uli.Exp3P().g(np.zeros((2, 0)), 0.1) == uli.Exp3P(constant=361).g(np.zeros((2, 0)), 0.1)
+
+
+def test_the_first_phase_of_geometric_hedge_is_as_long_as_its_proof_asks_for():
+    """10^4 d log(10 K / delta) rounds; 16 times 2 g would be less from d = 3 on."""
+    for d in (1, 2, 3, 8):
+        for mode in MODES:
+            learner = uli.MetaElimination(uli.GeometricHedge(), 0.1, mode=mode)
+            phase = learner.schedule(np.eye(d + 1)[:, :d] + 0.1, None)(1)
+            assert phase.rounds >= 1e4 * d * math.log(10 * (d + 1) / 0.05)
 
 
 @pytest.mark.parametrize(
@@ -187,13 +229,19 @@ def test_no_guarantee_is_a_warning_in_simulate():
     ],
 )
 def test_how_long_until_every_decision_is_good(learner, about, eps, rounds):
-    assert learner.guarantee(about).rounds_until(eps) == pytest.approx(rounds, rel=0.02)
+    assert learner.guarantee(about, form="paper").rounds_until(eps) == pytest.approx(
+        rounds, rel=0.02
+    )
 
 
 def test_the_constants_are_those_in_use():
-    sharp = uli.MetaElimination(uli.Exp3P(constant=200), mode="sharp").guarantee(3)
-    assert {c.name: c.value for c in sharp.constants}["g"] == 200
-    assert {c.name: c.value for c in sharp.constants}["factor"] == 945
+    older = uli.MetaElimination(uli.Exp3P(constant=200), mode="sharp-0.7").guarantee(3, "paper")
+    assert {c.name: c.value for c in older.constants}["g"] == 200
+    assert {c.name: c.value for c in older.constants}["factor"] == 945
+    sharp = uli.MetaElimination(mode="sharp").guarantee(3)
+    assert {c.name: c.value for c in sharp.constants}["g"] == 62
+    multiplier = {c.name: c.value for c in sharp.constants}["multiplier"]
+    assert multiplier == pytest.approx(constants("sharp", 62 * 3)[0])
     scaled = uli.MetaElimination(uli.GeometricHedge(), sigma=0.5).guarantee((3, 2))
     assert any("noise" in c.source for c in scaled.constants)
 
@@ -201,12 +249,17 @@ def test_the_constants_are_those_in_use():
 def test_the_bound_is_the_papers():
     t, delta, K = 10**9, 0.05, 3
     g = 361 * K * math.log(10 * K * 2 * math.log2(t + 1) ** 2 / delta)
-    bound = uli.MetaElimination(delta=delta).guarantee(K).bound(t)
+    bound = uli.MetaElimination(delta=delta).guarantee(K, form="paper").bound(t)
     assert bound == pytest.approx(math.sqrt(4608 * g / t))
-    sharp = uli.MetaElimination(delta=delta, mode="sharp").guarantee(K).bound(t)
-    assert sharp == pytest.approx(math.sqrt(945 * g / t))
+    older = uli.MetaElimination(delta=delta, mode="sharp-0.7").guarantee(K, form="paper").bound(t)
+    assert older == pytest.approx(math.sqrt(945 * g / t))
+    sharp = uli.MetaElimination(delta=delta, mode="sharp").guarantee(K, form="paper").bound(t)
+    factor = 4 * constants("sharp", 62 * K)[0]
+    assert sharp == pytest.approx(math.sqrt(factor * g * 62 / 361 / t))
     wide = uli.BernoulliBandit([0.0, 1.0, 2.0], low=-1.0, high=3.0)
-    assert uli.MetaElimination(delta=delta).guarantee(wide).bound(t) == pytest.approx(4 * bound)
+    assert uli.MetaElimination(delta=delta).guarantee(wide, form="paper").bound(t) == pytest.approx(
+        4 * bound
+    )
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -214,11 +267,13 @@ def test_the_phase_bound_is_below_f_at_every_round_of_the_phase(mode):
     """G(m) = 2^(-(m-1)/2) <= F(t) for all t of phase m: F falls, so at its last round."""
     for base, features in ((uli.Exp3P(), np.zeros((5, 0))), (uli.GeometricHedge(), np.eye(5))):
         learner = uli.MetaElimination(base, 0.1, mode=mode)
-        guarantee = learner.guarantee((5, 5))
-        end = 0
-        for m in range(1, 40):
-            end += learner.schedule(features, None)(m).rounds
-            assert 2.0 ** (-(m - 1) / 2) <= guarantee.bound(float(end))
+        for form in ("paper", "schedule"):
+            guarantee = learner.guarantee((5, 5), form=form)
+            end = 0
+            for m in range(1, 36):
+                end += learner.schedule(features, None)(m).rounds
+                assert 2.0 ** (-(m - 1) / 2) <= guarantee.bound(float(end))
+        assert guarantee.bound(10**9) < learner.guarantee((5, 5), form="paper").bound(10**9)
 
 
 def test_unbounded_noise_needs_its_scale():
@@ -232,15 +287,18 @@ def test_unbounded_noise_needs_its_scale():
     with pytest.raises(uli.errors.NoGuaranteeError, match="subgaussian"):
         uli.MetaElimination(uli.GeometricHedge(), sigma=0.4).guarantee(problem)
     scaled = uli.MetaElimination(uli.GeometricHedge(), 0.1, sigma=0.5)
-    guarantee = scaled.guarantee(problem)
-    end, half = 0, 0.05
-    for m in range(1, 40):
+    guarantee, table = scaled.guarantee(problem, form="paper"), scaled.guarantee(problem)
+    end, half, before = 0, 0.05, None
+    for m in range(1, 33):
         phase = scaled.schedule(arms, None)(m)
         B = 2 * (1 + 0.5 * math.sqrt(2 * math.log(4 * m * m * phase.rounds / half)))
         assert phase.scale == pytest.approx(B)
         assert phase.delta == half / (2 * m * m)
         end += phase.rounds
         assert 2.0 ** (-(m - 1) / 2) * B <= guarantee.bound(float(end))
+        # Survivors of phase m - 1, whose losses were divided by its B.
+        assert table.bound(end) == pytest.approx(2.0 ** (-(m - 1) / 2) * (before or B))
+        before = B
     big = uli.LinearBandit([2.0, 0.0], arms, sigma=0.5)
     with pytest.raises(uli.errors.NoGuaranteeError, match="more than 1"):
         scaled.guarantee(big)
@@ -401,7 +459,11 @@ def test_a_users_base():
     shorter = uli.simulate(learner, problem, 5_000, 1, seed=4, rounds=[1000])
     assert (shorter.final_plays.sum(axis=1) == 5000).all()
     g = learner.base.g(np.zeros((3, 0)), 0.1 / (2 * math.log2(1001) ** 2))
-    assert learner.guarantee(3).bound(1000) == pytest.approx(math.sqrt(4608 * g / 1000))
+    closed = learner.guarantee(3, form="paper").bound(1000)
+    assert closed == pytest.approx(math.sqrt(4608 * g / 1000))
+    lengths = np.cumsum(learner.phase_lengths(np.zeros((3, 0)), 10**6)).tolist()
+    for m, end in enumerate(lengths, start=1):
+        assert learner.guarantee(3).bound(end) == 2.0 ** (-(m - 1) / 2)
 
 
 @pytest.mark.parametrize(

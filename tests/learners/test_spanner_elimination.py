@@ -264,14 +264,15 @@ def test_save_load_table_and_plot(tmp_path):
 
 def test_the_bound():
     d, C, delta, t = 3, 1.2, 0.1, 10**8
-    bound = uli.SpannerElimination(delta, C, R=1.0).guarantee(uli.arm_sets.Ball(d)).bound(t)
+    ball = uli.arm_sets.Ball(d)
+    bound = uli.SpannerElimination(delta, C, R=1.0).guarantee(ball, form="paper").bound(t)
     log_term = math.log(4 * d**3 * (t + 1) ** 2 / delta)
     assert bound == pytest.approx(math.sqrt(32768 * C**4 * d**3 * log_term / (3 * t)))
     # Published to two digits: F > 1 until 4.7e6, F > .1 until 5.9e8 at d = 2, C = 1.1.
-    known = uli.SpannerElimination(0.1, 1.1, R=1.0).guarantee((100, 2))
+    known = uli.SpannerElimination(0.1, 1.1, R=1.0).guarantee((100, 2), form="paper")
     assert known.rounds_until(1.0) == pytest.approx(4.7e6, rel=0.02)
     assert known.rounds_until(0.1) == pytest.approx(5.9e8, rel=0.02)
-    noisy = uli.SpannerElimination(delta, C, R=3.0).guarantee(uli.arm_sets.Ball(d)).bound(t)
+    noisy = uli.SpannerElimination(delta, C, R=3.0).guarantee(ball, form="paper").bound(t)
     assert noisy == pytest.approx(3 * bound)
 
 

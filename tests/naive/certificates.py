@@ -42,7 +42,8 @@ def successive(history, K, delta):
             best = max(intervals[b][-1][0] for b in active)
             active = {b for b in active if intervals[b][-1][1] >= best}
     t = first_missing(history) + 1
-    F = math.sqrt(14 * K * math.log(4 * K * t * t / delta) / t)
+    n = max(1, (t - 1) // K)
+    F = 4 * math.sqrt(math.log(4 * K * n * n / delta) / (2 * n))
     return min(F, from_intervals(intervals, active)), active
 
 
@@ -66,5 +67,9 @@ def phased(history, K, delta):
         best = max(low for low, _ in ends.values())
         active = [a for a in active if best - ends[a][1] <= 2.0**-phase]
     t = first_missing(history) + 1
-    F = math.sqrt(256 * K * math.log(4 * K * math.log2(t + 1) ** 2 / delta) / (3 * t))
+    phase, end = 0, 0
+    while end < t:
+        phase += 1
+        end += K * math.ceil(2 ** (2 * phase + 1) * math.log(4 * K * phase**2 / delta))
+    F = 4 * 2.0**-phase
     return min(F, from_intervals(intervals, active)), set(active)

@@ -208,7 +208,7 @@ def test_certificates_hold_and_shrink():
             assert (c.delta, c.proved) == (0.3, True)
             bounds.append(c.envelope)
         assert c.round == 6001
-        assert (np.diff(bounds) < 0).all()
+        assert (np.diff(bounds) <= 0).all() and len(set(bounds)) > 3
         assert player.recommend() == "x"
         low, high = player.intervals()["x"]
         assert 0.0 <= low < 0.8 < high <= 1.0
@@ -231,7 +231,7 @@ def test_unbounded_rewards_are_certified_by_their_intervals():
         player.tell(d.id, rng.normal([0.2, 0.0][d.arm], 1.0))
     c = player.certificate()
     assert 0.2 <= c.bound < 1.0
-    assert c.envelope == math.inf
+    assert c.bound <= c.envelope < 1.0  # 4 wd(n) asks for no largest gap once a test was made
     assert uli.restore(json.loads(json.dumps(player.state()))).certificate() == c
 
 

@@ -61,7 +61,7 @@ def _finite(about: Any, delta: float, R: float | None = None) -> tuple[Any, tupl
         "SuccessiveElimination": uli.SuccessiveElimination(delta, R),
         "PhasedElimination": uli.PhasedElimination(delta, R),
         "Meta, Exp3.P": uli.MetaElimination(uli.Exp3P(), delta),
-        "Meta, Exp3.P, sharp": uli.MetaElimination(uli.Exp3P(constant=176.0), delta, mode="sharp"),
+        "Meta, Exp3.P, sharp": uli.MetaElimination(uli.Exp3P(), delta, mode="sharp"),
     }
     bounds, notes = dict[str, Any](), list[str]()
     for name, learner in learners.items():

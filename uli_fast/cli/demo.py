@@ -58,7 +58,7 @@ def demo(horizon: int, replications: int, seed: int, delta: float, out: Path) ->
         result = uli.compare(learners, trial, horizon, replications, seed, n_jobs=-1)
     console.print(result.table())
     console.print(
-        f"Small constant: the meta-algorithm on Exp3.P, {SMALL_CONSTANT:g} where 176 is proved, "
+        f"Small constant: the meta-algorithm on Exp3.P, {SMALL_CONSTANT:g} where 62 is proved, "
         "so that it settles within the demo. NO GUARANTEE covers it; with the proved constant it "
         f"takes about {_settling(trial, delta):.1e} rounds.\n",
         style="yellow",
@@ -82,7 +82,7 @@ def _settling(problem: ArmBandit, delta: float) -> int:
     """
     import uli_fast as uli
 
-    learner = uli.MetaElimination(uli.Exp3P(constant=176.0), delta, mode="sharp")
+    learner = uli.MetaElimination(uli.Exp3P(), delta, mode="sharp")
     phase, total, m = learner.schedule(problem.features, None), 0, 0
     smallest = float(problem.gaps[problem.gaps > 0.0].min())
     while m == 0 or phase(m).threshold > smallest * phase(m).rounds:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,11 +66,6 @@ def influence(x: F64, n: I64) -> F64:
     inverse = np.linalg.pinv(x[played] * weight[:, None], rcond=RANK_TOLERANCE)
     moved[:, played] = inverse * weight
     return np.asarray(x @ moved)
-
-
-def log_log(d: int) -> float:
-    """Return log log max(d, e)."""
-    return math.log(math.log(max(float(d), math.e)))
 
 
 def noise_of(about: Any, R: float | None) -> float:

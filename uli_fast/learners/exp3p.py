@@ -13,14 +13,17 @@ from uli_fast._typing import F64
 from uli_fast.learners._adversarial import CompiledPhase, log_term
 from uli_fast.learners._phases import TunedLearner
 
+# Of g in the paper: 19^2.
+PAPER = 361.0
+
 
 @dataclass(frozen=True)
 class Exp3P(TunedLearner):
     """Exponential weights on importance-weighted losses, with bonuses against bad luck.
 
     A base of MetaElimination, or alone a baseline tuned to the horizon. With
-    probability 1 - 3 delta / 5 its regret over T rounds is at most
-    sqrt(176 K T log(10 K / delta)); it never stops exploring, so alone it has
+    probability 1 - 3 delta / 5 its regret over T >= 50 K log(10 K / delta) rounds is at most
+    sqrt(75 K T log(10 K / delta)); it never stops exploring, so alone it has
     no uniform last-iterate guarantee.
 
     Parameters
@@ -28,25 +31,28 @@ class Exp3P(TunedLearner):
     delta
         Probability of failure when it plays alone; MetaElimination sets its own.
     constant
-        Of g(delta) = constant K log(10 K / delta). The paper's is 361 and 176 is
-        proved; below that MetaElimination has no guarantee.
+        Of g(delta) = constant K log(10 K / delta). None is the paper's 361, and 62 in
+        mode "sharp" of MetaElimination; 62 is proved for its phases (docs/proofs_phases.md),
+        below that it has no guarantee.
     """
 
     delta: float = 0.05
-    constant: float = 361.0
+    constant: float | None = None
 
     losses: ClassVar[str] = "unit"
     in_lanes: ClassVar[bool] = True  # has a kernel that plays replications side by side
-    proved_constant: ClassVar[float] = 176.0
+    proved_constant: ClassVar[float] = 62.0
     why_no_guarantee = "Exp3.P explores for ever: it bounds regret, not every round's gap"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        object.__setattr__(self, "constant", _check.positive("constant", self.constant))
+        if self.constant is not None:
+            object.__setattr__(self, "constant", _check.positive("constant", self.constant))
 
     def g(self, arms: F64, delta: float) -> float:
         """Return constant K log(10 K / delta)."""
-        return self.constant * len(arms) * log_term(len(arms), delta)
+        constant = PAPER if self.constant is None else self.constant
+        return constant * len(arms) * log_term(len(arms), delta)
 
     def rates(self, k: int, rounds: int, delta: float) -> tuple[float, float]:
         """Return gamma = min(1/2, sqrt(k log(10 k / delta) / T)) and eta = gamma / k."""

@@ -46,6 +46,8 @@ class GeometricHedge(TunedLearner):
 
     losses: ClassVar[str] = "linear"
     proved_constant: ClassVar[float] = 256.0
+    # The proof is for 10^4 d log(10 K / delta) rounds or more.
+    proved_rounds_each: ClassVar[float] = 1e4
     why_no_guarantee = "GeometricHedge explores for ever: it bounds regret, not every round's gap"
 
     def __post_init__(self) -> None:
@@ -59,6 +61,12 @@ class GeometricHedge(TunedLearner):
     def g(self, arms: F64, delta: float) -> float:
         """Return constant d log(10 K / delta)."""
         return self.constant * _rank(arms) * log_term(len(arms), delta)
+
+    def proved_rounds(self, arms: F64, delta: float) -> float:
+        """Return from how many rounds on the Condition is proved, 0 if it is not."""
+        if self.constant < self.proved_constant:
+            return 0.0
+        return self.proved_rounds_each * _rank(arms) * log_term(len(arms), delta)
 
     def start_phase(self, arms: F64, rounds: int, delta: float) -> CompiledPhase:
         """Start afresh: design, whitening, equal weights."""

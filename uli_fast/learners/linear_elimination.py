@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from uli_fast import _check, designs
-from uli_fast._typing import F64, I64
-from uli_fast.guarantees import Guarantee, read_arms
+from uli_fast._phase_bounds import largest_support
+from uli_fast._phase_bounds import linear_size as phase_size
+from uli_fast._typing import F64, I64, Form
+from uli_fast.errors import DesignError
+from uli_fast.guarantees import Guarantee, formula, read_arms
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 from uli_fast.learners._linear import (
     Units,
     check_linear,
     influence,
     least_squares,
-    log_log,
     noise_of,
     units_of,
 )
@@ -44,10 +46,11 @@ LARGEST_QUOTA = 4e18
 class LinearElimination(ArmLearner):
     """Play a near-optimal design on the survivors in phases; drop what lags at a phase's end.
 
-    With probability 1 - delta every round's gap is at most
-    sqrt(2048 d max(R^2 log(4 K log2(t+1)^2 / delta), loglog d + 4) / (3 t)) for arms and
-    theta of norm at most 1. Others are rescaled: arms by their largest norm, rewards by
-    that and ``theta_norm``; the bound comes back in reward units.
+    With probability 1 - delta every round's gap is at most 8 2^-l for arms and theta of norm
+    at most 1, l being its phase when no arm is ever dropped; that is below the closed form
+    sqrt(2048 d max(R^2 log(4 K log2(t+1)^2 / delta), loglog d + 4) / (3 t)). Others are
+    rescaled: arms by their largest norm, rewards by that and ``theta_norm``; the bound comes
+    back in reward units.
 
     Parameters
     ----------
@@ -75,13 +78,15 @@ class LinearElimination(ArmLearner):
         _check.has_features("problem", problem.features, "LinearElimination")
         noise_of(problem, self.R)
 
-    def guarantee(self, about: Any) -> Guarantee:
-        """Return F_ULI for a problem, (K, d) or an array of arms."""
+    def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
+        """Return F_ULI for a problem, (K, d) or an array of arms; "paper" is the closed form."""
         info, R = read_arms(about), noise_of(about, self.R)
         d = check_linear(info, R, self.theta_norm)
         scale = info.arm_norm * self.theta_norm
         parameters = {"K": info.K, "d": d, "R": R / scale, "largest_gap": 2.0}
-        return Guarantee("PE-linear", self.delta, parameters, scale)
+        if form != "paper":
+            parameters["support"] = min(info.K, largest_support(d))
+        return Guarantee(formula("PE-linear", form), self.delta, parameters, scale)
 
     def units(self, features: F64, bounds: Bounds, intercept: float) -> Units:
         """Return the scale of the proofs for these arms."""
@@ -147,12 +152,6 @@ class LinearElimination(ArmLearner):
         return self.start(extra["features"], low=low, high=high, intercept=extra["intercept"])
 
 
-def phase_size(phase: int, K: int, d: int, delta: float, R: float) -> float:
-    """Return m_l = 4 d 4^l max(R^2 log(4 K l^2 / delta), loglog d + 4)."""
-    log_term = math.log(4.0 * K) - math.log(delta) + 2.0 * math.log(phase)
-    return 4.0 * d * 4.0 ** min(phase, 400) * max(R * R * log_term, log_log(d) + 4.0)
-
-
 def quotas_of(weights: F64, size: float) -> I64:
     """Return ceil(pi(a) m_l), cut to what 64-bit counters hold."""
     return np.ceil(np.minimum(weights * size, LARGEST_QUOTA)).astype(np.int64)
@@ -177,11 +176,18 @@ class Phases:
             arms = self.features[active]
             size = phase_size(phase, len(self.features), self.rank, self.delta, self.units.R)
             weights = designs.g_optimal(arms).weights if arms.any() else np.eye(1, active.size)[0]
+            self._check_support(int((weights > 0.0).sum()))
             quotas = np.zeros(len(self.features), np.int64)
             quotas[active] = quotas_of(weights, size)
             self._quotas = phase, quotas
             self._seconds = time.perf_counter() - begun
         return self._quotas[1]
+
+    def _check_support(self, arms: int) -> None:
+        """Refuse a design of more arms than F counts on: its phase would be too long."""
+        most = largest_support(self.rank)
+        if arms > most:
+            raise DesignError(f"a design has {arms} arms, the guarantee counts on {most} at most")
 
     def note(self, log: BlockLog, horizon: int) -> None:
         """Add the blocks of the phase that begins now; one arm left is played to the end."""

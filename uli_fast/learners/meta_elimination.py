@@ -1,22 +1,24 @@
 """The meta-algorithm: phases of an adversarial base, and elimination on its estimates.
 
 Deviation: g uses the number of all arms K (and their rank), which keeps phases
-growing; the base itself is tuned to the arms that are left.
+growing; the base itself is tuned to the arms that are left. Mode "sharp" has constants of
+its own (docs/proofs_phases.md).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64, MetaMode
+from uli_fast._phase_bounds import noise_bound, rounded_up, table
+from uli_fast._typing import F64, Form, MetaMode
 from uli_fast.errors import ArgumentError, NoGuaranteeError
-from uli_fast.guarantees import ArmsInfo, Guarantee, read_arms
+from uli_fast.guarantees import ArmsInfo, Guarantee, formula, read_arms
 from uli_fast.learners._adversarial import (
     Base,
     log_term,
@@ -25,7 +27,7 @@ from uli_fast.learners._adversarial import (
     saturated,
 )
 from uli_fast.learners._phases import AdversarialLearner, Phase
-from uli_fast.learners.exp3p import Exp3P
+from uli_fast.learners.exp3p import PAPER, Exp3P
 from uli_fast.learners.geometric_hedge import GeometricHedge, refuse_nearly_flat
 from uli_fast.problems.arms import ArmBandit
 
@@ -38,22 +40,44 @@ if TYPE_CHECKING:
 class _Mode(NamedTuple):
     multiplier: float  # T_m = ceil(multiplier g_m 2^m)
     threshold: float  # remove beyond threshold sqrt(g_m T_m)
-    factor: float  # F = sqrt(factor g / t)
+    factor: float  # the closed form of F is sqrt(factor g / t)
+    # On the event the estimates of an arm and a best one differ by at least T gap / 2 less
+    # this times sqrt(g T) (Lemma UB_complexity).
+    deviation: float
 
 
-MODES = {"paper": _Mode(576.0, 7.0, 4608.0), "sharp": _Mode(236.0, 3.84, 945.0)}
-# On the event the estimates of an arm and a best one differ by at least T gap / 2 less this
-# times sqrt(g T): 1 + 2 sqrt(2), rounded up (Lemma UB_complexity, docs/errata.md).
-DEVIATION = 3.83
+# 1 + 2 sqrt(2) is 3.83, rounded up (docs/errata.md). "sharp-0.7" is mode "sharp" of 0.7.0.
+FIXED = {
+    "paper": _Mode(576.0, 7.0, 4608.0, 3.83),
+    "sharp-0.7": _Mode(236.0, 3.84, 945.0, 3.83),
+}
+MODES = ("paper", "sharp", "sharp-0.7")
+# kappa is rounded up by so much, for whatever else is rounded.
+KAPPA_MARGIN = 1.0 + 1e-6
+
+
+def sharp_mode(g: float, log: float, least: float = 0.0) -> _Mode:
+    """Return the constants of mode "sharp" for a base with this g, L = log(10 K / delta).
+
+    Losses deviate by sqrt(L T / 2) = kappa sqrt(g T) at most: a threshold of 1 + 4 kappa and a
+    multiplier of 4 (2 + 8 kappa)^2 suffice. A base that is proved for ``least`` rounds or more
+    has a first phase, of multiplier 2 g rounds, as long as that.
+    """
+    # The Condition asks for g >= L.
+    kappa = KAPPA_MARGIN * math.sqrt(0.5 * min(1.0, log / g))
+    threshold = 1.0 + 4.0 * kappa
+    multiplier = max(16.0 * threshold**2, least / (2.0 * g))
+    return _Mode(multiplier, threshold, 4.0 * multiplier, threshold)
 
 
 @dataclass(frozen=True)
 class MetaElimination(AdversarialLearner):
     """Run an adversarial base in growing phases; drop what its estimates show to be worse.
 
-    With probability 1 - delta every round's gap is at most
-    sqrt(4608 g(delta / (2 log2(t+1)^2)) / t), where g(delta) is the base's:
-    361 K log(10 K / delta) for Exp3P(), 256 d log(10 K / delta) for GeometricHedge().
+    With probability 1 - delta every round's gap is at most 2^(-(m-1)/2), m being its phase.
+    Phases have ceil(c g_m 2^m) rounds, where g is the base's: in mode "paper" c = 576,
+    g = 361 K log(20 K m^2 / delta) for Exp3P() and 256 d log(.) for GeometricHedge(), and the
+    closed form of the bound is sqrt(4608 g(delta / (2 log2(t+1)^2)) / t).
 
     Parameters
     ----------
@@ -63,8 +87,10 @@ class MetaElimination(AdversarialLearner):
     delta
         Probability with which the guarantee may fail.
     mode
-        "paper": T_m = ceil(576 g_m 2^m), threshold 7. "sharp": 236 and 3.84, proved
-        as well, with 945 in place of 4608: phases less than half as long.
+        "paper": T_m = ceil(576 g_m 2^m), threshold 7. "sharp", proved as well:
+        4 (2 + 8 kappa)^2 and 1 + 4 kappa, kappa = sqrt(log(10 K / delta) / (2 g)), which is
+        16 to 26 and 1 to 1.26, and g = 62 K log(.) for Exp3P(): phases some hundred times
+        shorter. "sharp-0.7": 236 and 3.84, as "sharp" was in version 0.7.
     sigma
         For unbounded rewards on linear arms with |<a, theta>| <= 1: the noise is
         symmetric and sigma-subgaussian. Losses are divided by a growing bound that
@@ -78,7 +104,7 @@ class MetaElimination(AdversarialLearner):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        _check.one_of("mode", self.mode, tuple(MODES))
+        _check.one_of("mode", self.mode, MODES)
         if self.sigma is not None:
             object.__setattr__(self, "sigma", _check.subgaussian("sigma", self.sigma))
         if not isinstance(self.base, Base) or isinstance(self.base, type):
@@ -90,9 +116,21 @@ class MetaElimination(AdversarialLearner):
 
     @property
     def phase_base(self) -> Base:
-        """The base that every phase starts afresh."""
+        """The base that every phase starts afresh, with its constant as the mode has it."""
+        if type(self.base) is Exp3P and self.base.constant is None:
+            sharp = self.mode == "sharp"
+            return replace(self.base, constant=Exp3P.proved_constant if sharp else PAPER)
         base: Base = self.base
         return base
+
+    def constants(self, features: F64, delta: float) -> _Mode:
+        """Return multiplier and threshold of a phase that fails with probability delta."""
+        if self.mode != "sharp":
+            return FIXED[self.mode]
+        base = self.phase_base
+        least = getattr(base, "proved_rounds", None)
+        rounds = 0.0 if least is None else least(features, delta)
+        return sharp_mode(checked_g(base, features, delta), log_term(len(features), delta), rounds)
 
     def check(self, problem: ArmBandit, horizon: int) -> None:
         """Refuse what the base cannot play."""
@@ -107,11 +145,12 @@ class MetaElimination(AdversarialLearner):
 
     def schedule(self, features: F64, horizon: int | None) -> Callable[[int], Phase]:
         """Return the length, confidence and threshold of phase m."""
-        mode = MODES[self.mode]
         delta = self.delta if self.sigma is None else self.delta / 2.0
+        base = self.phase_base
 
         def phase(m: int) -> Phase:
-            g = checked_g(self.base, features, delta / (2.0 * m**2))
+            g = checked_g(base, features, delta / (2.0 * m**2))
+            mode = self.constants(features, delta / (2.0 * m**2))
             rounds = saturated(mode.multiplier * g * 2.0 ** min(m, 1000))  # 2^1024 is no float
             threshold = mode.threshold * math.sqrt(g * rounds)
             scale = 1.0 if self.sigma is None else noise_bound(self.sigma, m, rounds, delta)
@@ -131,39 +170,49 @@ class MetaElimination(AdversarialLearner):
         kept = estimates[estimates - estimates.min() <= phase.threshold]
         if kept.size == 1:
             return 0.0
-        deviation = DEVIATION * phase.threshold / MODES[self.mode].threshold
+        mode = FIXED.get(self.mode)  # in mode "sharp" the threshold is the deviation
+        deviation = phase.threshold * (1.0 if mode is None else mode.deviation / mode.threshold)
         return 2.0 * (float(kept.max() - kept.min()) + deviation) / phase.rounds
 
-    def guarantee(self, about: Any) -> Guarantee:
+    def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
         """Return F_ULI for a problem, a number of arms, (K, d) or an array of arms.
 
         Only a problem tells the range of its rewards; otherwise they are taken to lie in
-        [0, 1]. Rewards in [-1, 1] on linear arms have twice that bound.
+        [0, 1]. Rewards in [-1, 1] on linear arms have twice that bound. Form "paper" is the
+        closed form.
         """
-        info = read_arms(about)
-        if type(self.base) not in (Exp3P, GeometricHedge):  # a subclass is another algorithm
-            return self._claim(info)
-        proved = self.base.proved_constant
-        name = type(self.base).__name__
-        if self.base.constant < proved:
+        info, base = read_arms(about), self.phase_base
+        if not _is_own(base):  # a subclass is another algorithm
+            return self._claim(info, formula("user", form) == "user")
+        proved, constant = base.proved_constant, base.constant
+        assert constant is not None
+        name = type(base).__name__
+        if constant < proved:
             raise NoGuaranteeError(
-                f"{name} is proved with a constant of {proved:g} or more, "
-                f"not with {self.base.constant:g}"
+                f"{name} is proved with a constant of {proved:g} or more, not with {constant:g}"
             )
-        if isinstance(self.base, GeometricHedge) and info.features is not None:
+        if isinstance(base, GeometricHedge) and info.features is not None:
             refuse_nearly_flat(info.features)
+        dimension = info.K if isinstance(base, Exp3P) else self._rank(info)
+        mode = FIXED.get(self.mode)
+        if mode is None:
+            least = base.proved_rounds_each if isinstance(base, GeometricHedge) else 0.0
+            mode = sharp_mode(constant * dimension, 1.0, least * dimension)
         parameters = {
             "K": info.K,
-            "dimension": info.K if isinstance(self.base, Exp3P) else self._rank(info),
-            "constant": self.base.constant,
-            "factor": MODES[self.mode].factor,
+            "dimension": dimension,
+            "constant": constant,
             "largest_gap": 1.0,
         }
+        parameters |= (
+            {"factor": mode.factor} if form == "paper" else {"multiplier": mode.multiplier}
+        )
         if self.sigma is not None:
             told = isinstance(about, ArmsInfo | ArmBandit)  # of the rewards, not only of the arms
-            return self._unbounded(info if told else info._replace(low=None), parameters)
+            parameters |= {"multiplier": mode.multiplier}
+            return self._unbounded(info if told else info._replace(low=None), parameters, form)
         scale = self._scale(info)
-        return Guarantee(f"META-{name}", self.delta, parameters, scale)
+        return Guarantee(formula(f"META-{name}", form), self.delta, parameters, scale)
 
     def _rank(self, info: ArmsInfo) -> int:
         if info.d is None:
@@ -184,7 +233,7 @@ class MetaElimination(AdversarialLearner):
         if loss_kind(self.base) != "unit" and not info.linear:
             raise NoGuaranteeError("the means are not linear in the arms")
 
-    def _unbounded(self, info: ArmsInfo, parameters: dict[str, float]) -> Guarantee:
+    def _unbounded(self, info: ArmsInfo, parameters: dict[str, float], form: Form) -> Guarantee:
         assert self.sigma is not None
         self._refuse_curved(info)
         if info.bounded:
@@ -195,14 +244,10 @@ class MetaElimination(AdversarialLearner):
             )
         if info.largest_mean > 1.0:
             raise NoGuaranteeError(f"|<a, theta>| reaches {info.largest_mean:g}, more than 1")
-        parameters |= {
-            "largest_gap": 2.0,
-            "sigma": self.sigma,
-            "multiplier": MODES[self.mode].multiplier,
-        }
-        return Guarantee("META-GeometricHedge-unbounded", self.delta, parameters)
+        parameters |= {"largest_gap": 2.0, "sigma": self.sigma}
+        return Guarantee(formula("META-GeometricHedge-unbounded", form), self.delta, parameters)
 
-    def _claim(self, info: ArmsInfo) -> Guarantee:
+    def _claim(self, info: ArmsInfo, closed: bool) -> Guarantee:
         """Return the F_ULI that follows from a user's g, if the user's claim holds."""
         if getattr(self.base, "proved_constant", 0.0) == math.inf:
             raise NoGuaranteeError(f"{type(self.base).__name__} is experimental: nothing is proved")
@@ -214,7 +259,6 @@ class MetaElimination(AdversarialLearner):
                 raise ArgumentError("about", "must be a problem or the arms: g is asked about them")
             features = np.zeros((info.K, 0))
         known: F64 = features
-        factor = MODES[self.mode].factor
 
         def g(t: float) -> float:
             return checked_g(self.base, known, self.delta / (2.0 * math.log2(t + 1.0) ** 2))
@@ -230,16 +274,22 @@ class MetaElimination(AdversarialLearner):
             raise NoGuaranteeError("the base's g grows so fast that the bound does not decrease")
         parameters = {"K": info.K, "largest_gap": 1.0}
 
-        def bound(t: float) -> float:
-            return math.sqrt(factor * g(t) / t)
+        def length(m: int) -> int:
+            share = self.delta / (2.0 * m**2)
+            each = checked_g(self.base, known, share) * self.constants(known, share).multiplier
+            return rounded_up(each * 2.0 ** min(m, 1000))
 
+        def closed_form(t: float) -> float:
+            mode = FIXED.get(self.mode, sharp_mode(1.0, 1.0))  # the largest kappa
+            return math.sqrt(mode.factor * g(t) / t)
+
+        bound = closed_form if closed else table(length, lambda m: 2.0 ** (-(m - 1) / 2.0)).at
         return Guarantee("user", self.delta, parameters, self._scale(info), bound)
 
 
-def noise_bound(sigma: float, m: int, rounds: int, delta: float) -> float:
-    """Return B_m = 2 (1 + h_m), h_m = sigma sqrt(2 log(4 m^2 T_m / delta))."""
-    log = math.log(4.0) + 2.0 * math.log(m) + math.log(rounds) - math.log(delta)
-    return 2.0 * (1.0 + sigma * math.sqrt(2.0 * log))
+def _is_own(base: Any) -> TypeGuard[Exp3P | GeometricHedge]:
+    """Return whether a base is one that is proved, as it is."""
+    return type(base) in (Exp3P, GeometricHedge)
 
 
 def checked_g(base: Base, features: F64, delta: float) -> float:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._typing import Form
 from uli_fast.errors import NoGuaranteeError
-from uli_fast.guarantees import Guarantee, describe_arms
+from uli_fast.guarantees import Guarantee, describe_arms, formula
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 class PhasedElimination(ArmLearner):
     """Play every survivor equally often in phases; drop what lags at a phase's end.
 
-    With probability 1 - delta every round's gap is at most
-    sqrt(256 K log(4 K log2(t+1)^2 / delta) / (3 t)) for rewards in [0, 1].
+    With probability 1 - delta every round's gap is at most 4 2^-l, l being its phase when no
+    arm is ever dropped; for rewards in [0, 1] that is below the paper's
+    sqrt(256 K log(4 K log2(t+1)^2 / delta) / (3 t)).
 
     Parameters
     ----------
@@ -44,8 +46,8 @@ class PhasedElimination(ArmLearner):
     def __post_init__(self) -> None:
         self._check_parameters()
 
-    def guarantee(self, about: Any) -> Guarantee:
-        """Return F_ULI for a problem or a number of arms."""
+    def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
+        """Return F_ULI for a problem or a number of arms; form "paper" is the closed form."""
         arms, R = describe_arms(about, self.R)
         if arms.largest_gap > 2.0:
             raise NoGuaranteeError(
@@ -55,7 +57,7 @@ class PhasedElimination(ArmLearner):
         if 32.0 * R**2 * (math.log(4.0 * arms.K) - math.log(self.delta)) < 1.0:
             raise NoGuaranteeError(f"R = {self.R:g} makes the first phase shorter than one play")
         parameters = {"K": arms.K, "R": R, "largest_gap": arms.largest_gap}
-        return Guarantee("PE-MAB", self.delta, parameters, arms.scale)
+        return Guarantee(formula("PE-MAB", form), self.delta, parameters, arms.scale)
 
     def begin(
         self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int

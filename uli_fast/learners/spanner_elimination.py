@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64, SpannerMode
+from uli_fast._phase_bounds import spanner_size
+from uli_fast._typing import F64, Form, SpannerMode
 from uli_fast.errors import OracleError
-from uli_fast.guarantees import Guarantee
+from uli_fast.guarantees import Guarantee, formula
 from uli_fast.learners._linear import noise_of, refuse_beyond
 from uli_fast.learners._sets import Block, BlockLog, SetLearner, Work
 from uli_fast.problems.linear import LinearBandit, draw_mean
@@ -37,10 +38,11 @@ LARGEST_PHASE = 4e18
 class SpannerElimination(SetLearner):
     """Play a barycentric spanner of the arms that are still good enough, in growing phases.
 
-    With probability 1 - delta every round's gap is at most
-    sqrt(32768 C^4 d^3 log(4 d^3 (t+1)^2 / delta) / (3 t)), times max(1, R), for arms and
-    theta of norm at most 1. Others are rescaled: arms by their largest norm, rewards by
-    that and ``theta_norm``; the bound comes back in reward units.
+    With probability 1 - delta every round's gap is at most 4 2^-m for arms and theta of norm
+    at most 1, m being its phase when every phase plays d arms; that is below the closed form
+    sqrt(32768 C^4 d^3 log(4 d^3 (t+1)^2 / delta) / (3 t)), times max(1, R). Others are
+    rescaled: arms by their largest norm, rewards by that and ``theta_norm``; the bound comes
+    back in reward units.
 
     Parameters
     ----------
@@ -71,8 +73,11 @@ class SpannerElimination(SetLearner):
         object.__setattr__(self, "R", _check.optional_noise("R", self.R))
         object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
-    def guarantee(self, about: Any) -> Guarantee:
-        """Return F_ULI for a problem, an arm set, a (K, d) array or a pair (K, d)."""
+    def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
+        """Return F_ULI for a problem, an arm set, a (K, d) array or a pair (K, d).
+
+        Form "paper" is the closed form.
+        """
         from uli_fast.arm_sets import as_arm_set
 
         largest, R = 1.0, noise_of(about, self.R)
@@ -86,7 +91,7 @@ class SpannerElimination(SetLearner):
             refuse_beyond(about.noise_subgaussian, R, about.slope_norm, self.theta_norm)
         scale = largest * self.theta_norm
         parameters = {"d": d, "C": self.C, "R": R / scale, "largest_gap": 2.0}
-        return Guarantee("PE-spanner", self.delta, parameters, scale)
+        return Guarantee(formula("PE-spanner", form), self.delta, parameters, scale)
 
     def begin(
         self, problem: Any, rng: np.random.Generator, engine: str, horizon: int
@@ -126,11 +131,8 @@ class SpannerElimination(SetLearner):
 
     def phase_size(self, m: int, d: int, scale: float) -> float:
         """Return T_m = 256 C^4 d^3 4^m log(d^3 4^m / delta), times max(1, R^2)."""
-        log_term = 3.0 * math.log(d) + m * math.log(4.0) - math.log(self.delta)
-        size = 256.0 * self.C**4 * d**3 * 4.0 ** min(m, 400) * log_term
         assert self.R is not None
-        R = self.R / scale
-        return min(size * max(1.0, R * R), LARGEST_PHASE)
+        return min(spanner_size(m, d, self.C, self.delta, self.R / scale), LARGEST_PHASE)
 
 
 def region_of(problem: LinearBandit) -> Any:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uli_fast.guarantees import Guarantee, describe_arms
+from uli_fast._typing import Form
+from uli_fast.guarantees import Guarantee, describe_arms, formula
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state, new_watch
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ FARTHEST = 1e5
 class SuccessiveElimination(ArmLearner):
     """Play the survivors in turn; drop an arm once another is surely better.
 
-    With probability 1 - delta every round's gap is at most
-    sqrt(14 K log(4 K t^2 / delta) / t) for rewards in [0, 1].
+    With probability 1 - delta every round's gap is at most 4 wd(floor((t - 1) / K)), where
+    wd(n) = R sqrt(2 log(4 K n^2 / delta) / n) and R = 1/2 for rewards in [0, 1]; the paper's
+    closed form is sqrt(14 K log(4 K t^2 / delta) / t).
 
     Parameters
     ----------
@@ -43,11 +45,11 @@ class SuccessiveElimination(ArmLearner):
     def __post_init__(self) -> None:
         self._check_parameters()
 
-    def guarantee(self, about: Any) -> Guarantee:
-        """Return F_ULI for a problem or a number of arms."""
+    def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
+        """Return F_ULI for a problem or a number of arms; form "paper" is the closed form."""
         arms, R = describe_arms(about, self.R)
         parameters = {"K": arms.K, "R": R, "largest_gap": arms.largest_gap}
-        return Guarantee("SE-MAB", self.delta, parameters, arms.scale)
+        return Guarantee(formula("SE-MAB", form), self.delta, parameters, arms.scale)
 
     def knows_event(self, problem: ArmBandit, engine: str) -> bool:
         """Return whether a run knows if all intervals held: not where sums of blocks are rounded.

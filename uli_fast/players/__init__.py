@@ -12,8 +12,8 @@ from uli_fast.learners._sets import SetLearner
 from uli_fast.learners.policy_elimination import PolicyElimination
 from uli_fast.players._base import Decision, Player
 from uli_fast.players._certificate import Certificate
-from uli_fast.players._described import in_reward_units, same_learner
-from uli_fast.players._missing import UNIT_SCHEMAS
+from uli_fast.players._described import in_reward_units, same_learner, sharp_as_it_was
+from uli_fast.players._missing import OLDER_SCHEMAS, UNIT_SCHEMAS
 from uli_fast.players._verify import check_arrays, verify
 from uli_fast.players.policy_elimination import PolicyDecision, PolicyPlayer
 from uli_fast.players.spanner_elimination import VectorDecision
@@ -85,6 +85,8 @@ def _restored(
         spec = state["learner"]
         if state["schema"] in UNIT_SCHEMAS:
             spec = in_reward_units(spec, bounds)
+        if state["schema"] in OLDER_SCHEMAS:
+            spec = sharp_as_it_was(spec)
         if learner is None:
             learner = rebuilt(spec)
         elif not isinstance(learner, Learner) or not same_learner(spec, learner, bounds):

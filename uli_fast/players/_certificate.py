@@ -21,8 +21,9 @@ class Certificate(NamedTuple):
 
     round: int  # the first round that the settled rewards decide on
     bound: float  # every active arm's gap is at most this, in reward units
-    # F(delta, round) alone; infinite where the range is unbounded and where outcomes are
-    # missing: F counts on arms being dropped in time, which these delay.
+    # F(delta, round) alone; infinite where it would have to know the largest gap of an unbounded
+    # range, and where outcomes are missing: F counts on arms being dropped in time, which these
+    # delay.
     envelope: float
     delta: float
     # The arms in play; for policies, how many they are; () for the points of an arm set.

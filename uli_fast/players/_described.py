@@ -2,6 +2,9 @@
 
 Up to 0.6.0 R of learners on K arms was on the scale on which rewards lie in [0, 1], 1/2 by
 default. Now it is in reward units, and left out where half the declared range is meant.
+
+Up to 0.7 mode "sharp" of the meta-algorithm had a multiplier of 236 and a threshold of 3.84.
+That is mode "sharp-0.7" now: its phases, and so its decisions, are others than those of "sharp".
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Any
 
 from uli_fast import _check
 from uli_fast._check import Bounds
+from uli_fast.learners.exp3p import PAPER, Exp3P
 from uli_fast.players._base import describe
 
 # Learners whose R used to be on the unit scale.
@@ -37,12 +41,33 @@ def _times(unit: float, width: float) -> float:
     return near
 
 
+def sharp_as_it_was(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a description of 0.7 or before would be now."""
+    found = dict(spec)
+    if found.get("type") == "MetaElimination" and found.get("mode") == "sharp":
+        found["mode"] = "sharp-0.7"
+    return found
+
+
 def same_learner(spec: Mapping[str, Any], learner: Any, bounds: Bounds) -> bool:
-    """Say whether a learner is the one described; R may be given or left out for the same."""
+    """Say whether a learner is the one described.
+
+    R and the constant of Exp3.P may be given or left out for the same.
+    """
     given = describe(learner)
     return given == spec or _spelt_out(given, bounds) == _spelt_out(spec, bounds)
 
 
 def _spelt_out(spec: Mapping[str, Any], bounds: Bounds) -> dict[str, Any]:
     width = _check.width(bounds)
-    return dict(spec) if width is None else {"R": width / 2.0} | dict(spec)
+    found = _with_constant(spec, "paper")
+    if isinstance(spec.get("base"), Mapping):
+        found["base"] = _with_constant(spec["base"], spec.get("mode"))
+    return found if width is None else {"R": width / 2.0} | found
+
+
+def _with_constant(spec: Mapping[str, Any], mode: Any) -> dict[str, Any]:
+    """Add the constant that Exp3.P has in a mode, where none is given."""
+    if spec.get("type") != "Exp3P":
+        return dict(spec)
+    return {"constant": Exp3P.proved_constant if mode == "sharp" else PAPER} | dict(spec)

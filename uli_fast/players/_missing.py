@@ -14,9 +14,10 @@ from uli_fast import _check
 from uli_fast.errors import ConflictingRewardError, NoGuaranteeError, StateError
 
 # Schema 1 knew no missing outcomes. Before 3 nothing was kept of earlier intervals, and R of
-# learners on K arms was on the unit scale.
-SCHEMA = 3
+# learners on K arms was on the unit scale. Before 4 mode "sharp" had the constants of 0.7.
+SCHEMA = 4
 UNIT_SCHEMAS = (1, 2)
+OLDER_SCHEMAS = (*UNIT_SCHEMAS, 3)
 
 
 class Missing(dict[int, str]):
@@ -72,7 +73,7 @@ def too_large(reward: float) -> NoGuaranteeError:
 def check_schema(saved: Mapping[str, Any], **added: Any) -> dict[str, Any]:
     """Refuse a state of an unknown schema; bring one from before up to date."""
     schema = saved["schema"]
-    if schema not in (SCHEMA, *UNIT_SCHEMAS) or isinstance(schema, bool):
+    if schema not in (SCHEMA, *OLDER_SCHEMAS) or isinstance(schema, bool):
         raise StateError("state", f"has schema {schema!r}, not {SCHEMA}")
     older = {"missing": [], **added} if schema == 1 else {}
     return {**saved, **older, "schema": SCHEMA}

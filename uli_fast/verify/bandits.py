@@ -157,7 +157,8 @@ def se_event(quick: bool) -> Outcome:
 def se_worst_case(quick: bool) -> Outcome:
     """Lemmas optarm_always_active, upperbound_pull: on E the best arm stays, gaps are within F."""
     delta, K = 0.1, 2
-    right, worst, told = 0, 0.0, list[str]()
+    right, worst, tight, told = 0, 0.0, 0.0, list[str]()
+    printed = uli.SuccessiveElimination(delta).guarantee(K, form="paper")
     for gap in (0.6, 0.3, 0.15) if quick else (0.6, 0.3, 0.15, 0.08, 0.04):
         n, at = se_falls(gap, delta)
         means = [0.5 + gap / 2, 0.5 - gap / 2]
@@ -166,13 +167,14 @@ def se_worst_case(quick: bool) -> Outcome:
         most = next(s for s in range(1, at) if gap >= 5.0 * exact.width(s, K, delta))
         fell = runs.eliminated_at.tolist() == [[0, at]] and bool(runs.event_held.all())
         right += fell and n <= most and at <= K * (n + 1)
-        worst = max(worst, float(runs.worst_ratio[0]))
+        worst = max(worst, float(runs.worst_ratio_against(printed)[0]))
+        tight = max(tight, float(runs.worst_ratio[0]))
         told.append(f"{gap:g} after {n}")
     return Outcome(
         f"rewards as bad as E allows, delta {delta}: the best arm low, the other high by wd(n)",
         f"{right} of {len(told)} gaps fall where computed ({', '.join(told)} pulls), the best "
-        f"stays; gap / F {worst:.3f}",
-        right == len(told) and worst <= 1.0,
+        f"stays; gap / F {worst:.3f}, F of the schedule {tight:.3f}",
+        right == len(told) and worst <= 1.0 and tight <= 1.0,
     )
 
 
@@ -202,10 +204,9 @@ def se_adversary(gap: float, n: int, delta: float) -> F64:
 def se_uli(quick: bool) -> Outcome:
     """Theorem verify_elimination_algs: SE-MAB is ULI with sqrt(14 K log(4 K t^2 / delta) / t)."""
     M = 2000 if quick else 20_000
-    runs = simulate(
-        uli.SuccessiveElimination(0.1), uli.BernoulliBandit(ARMS), 10**9, M, seed=5, rounds=[1]
-    )
-    return uli_outcome(runs, f"means {ARMS}")
+    learner, problem = uli.SuccessiveElimination(0.1), uli.BernoulliBandit(ARMS)
+    runs = simulate(learner, problem, 10**9, M, seed=5, rounds=[1])
+    return uli_outcome(runs, f"means {ARMS}", learner, problem)
 
 
 @check(
@@ -254,7 +255,8 @@ def pe_worst_case(quick: bool) -> Outcome:
     """
     delta, last = 0.1, 5 if quick else 8
     ends = np.cumsum([2 * exact.quota(phase, 2, delta) for phase in range(1, last + 2)])
-    right, worst = 0, 0.0
+    right, worst, tight = 0, 0.0, 0.0
+    printed = uli.PhasedElimination(delta).guarantee(2, form="paper")
     for phase in range(2, last + 1):
         for side, falls in zip(SIDES, (phase, phase + 1), strict=True):
             gap = side * 2.0 * 2.0**-phase
@@ -264,11 +266,13 @@ def pe_worst_case(quick: bool) -> Outcome:
             runs = simulate(uli.PhasedElimination(delta), problem, horizon)
             fell = runs.eliminated_at.tolist() == [[0, horizon]]
             right += fell and bool(runs.event_held.all())
-            worst = max(worst, float(runs.worst_ratio[0]))
+            worst = max(worst, float(runs.worst_ratio_against(printed)[0]))
+            tight = max(tight, float(runs.worst_ratio[0]))
     return Outcome(
         f"phase means as bad as E allows, gaps 2 2^-l (1 +- 1e-6), phases 2 to {last}",
-        f"{right} of {2 * (last - 1)} fall in the phase computed; gap / F {worst:.3f}",
-        right == 2 * (last - 1) and worst <= 1.0,
+        f"{right} of {2 * (last - 1)} fall in the phase computed; gap / F {worst:.3f}, F of "
+        f"the schedule {tight:.6f}",
+        right == 2 * (last - 1) and worst <= 1.0 and tight <= 1.0,
     )
 
 
@@ -302,7 +306,9 @@ def pe_bound(quick: bool) -> Outcome:
         learner = uli.PhasedElimination(delta)
         ends = K * np.cumsum([float(m) for m in learner.quotas(K, 10**15)])
         phase = np.arange(1, ends.size + 1)
-        worst = max(worst, float((4.0 * 2.0**-phase / learner.guarantee(K).bound(ends)).max()))
+        worst = max(
+            worst, float((4.0 * 2.0**-phase / learner.guarantee(K, "paper").bound(ends)).max())
+        )
         in_time &= bool((phase <= np.log2(np.append(0.0, ends[:-1]) + 2.0)).all())
     return Outcome(
         f"{len(sizes)} pairs of K and delta, all phases to 10^15 plays of an arm",
@@ -322,10 +328,9 @@ def pe_uli(quick: bool) -> Outcome:
     PE-MAB is ULI with sqrt(256 K log(4 K log2(t+1)^2 / delta) / (3 t)).
     """
     M = 2000 if quick else 20_000
-    runs = simulate(
-        uli.PhasedElimination(0.1), uli.BernoulliBandit(ARMS), 10**9, M, seed=7, rounds=[1]
-    )
-    return uli_outcome(runs, f"means {ARMS}")
+    learner, problem = uli.PhasedElimination(0.1), uli.BernoulliBandit(ARMS)
+    runs = simulate(learner, problem, 10**9, M, seed=7, rounds=[1])
+    return uli_outcome(runs, f"means {ARMS}", learner, problem)
 
 
 def learners_with_f() -> list[tuple[Any, Any, int]]:
@@ -378,7 +383,7 @@ def gaps_of(runs: Any) -> list[float]:
 
 def se_upac(eps: float) -> int:
     """Return F_UPAC of SE-MAB on two arms, as the package finds it."""
-    return uli.SuccessiveElimination(0.1).guarantee(2).rounds_until(eps)
+    return uli.SuccessiveElimination(0.1).guarantee(2, form="paper").rounds_until(eps)
 
 
 def exact_upac(eps: float) -> int:

@@ -191,13 +191,13 @@ def bound(quick: bool) -> Outcome:
     t = ends[phase - 1]  # e_2 is active to the end of phase 8, at least
     log = math.log(4.0 * K * math.log2(t + 1.0) ** 2 / delta)
     printed = math.sqrt(512.0 * d * (log + 4.0) / (3.0 * t))  # with the 4 inside: the larger one
-    ours = uli.LinearElimination(delta, R=1.0).guarantee((K, d)).bound(t)
+    ours = uli.LinearElimination(delta, R=1.0).guarantee((K, d), form="paper").bound(t)
     worst, in_time = 0.0, True
     for K, d, delta in [(K, d, x) for K in (2, 1000) for d in (1, 5, 50) for x in (0.5, 1e-6)]:
         # A phase has m_l plays, and at most one more for each arm of its design.
         number, sizes = np.arange(1, 25), [phase_size(p, K, d, delta) for p in range(1, 25)]
         ends_of = np.cumsum(np.array(sizes) + largest_support(d))
-        guarantee = uli.LinearElimination(delta, R=1.0).guarantee((K, d))
+        guarantee = uli.LinearElimination(delta, R=1.0).guarantee((K, d), form="paper")
         worst = max(worst, float((8.0 * 2.0**-number / guarantee.bound(ends_of)).max()))
         in_time &= bool((number <= np.log2(np.cumsum(np.append(0.0, sizes[:-1])) + 2.0)).all())
     return Outcome(
@@ -222,5 +222,6 @@ def linear_uli(quick: bool) -> Outcome:
     rng = np.random.default_rng(5)
     problem = uli.LinearBandit([0.7, 0.5, -0.3], random_arms(rng, 20, 3))
     M = 200 if quick else 5000
-    runs = simulate(uli.LinearElimination(0.1, R=1.0), problem, 10**12, M, seed=6)
-    return uli_outcome(runs, "20 arms in 3 dimensions")
+    learner = uli.LinearElimination(0.1, R=1.0)
+    runs = simulate(learner, problem, 10**12, M, seed=6)
+    return uli_outcome(runs, "20 arms in 3 dimensions", learner, problem)

@@ -148,7 +148,8 @@ def lil_sixth(quick: bool) -> Outcome:
     power = math.log(ends[0] / ends[1]) / math.log(100.0)
     problem = uli.DeterministicBandit([1.0, 0.9])
     runs = simulate(uli.LilUCB(0.1), problem, 10**10)
-    ratio = float(runs.worst_ratio_against(uli.SuccessiveElimination(0.1).guarantee(problem))[0])
+    printed = uli.SuccessiveElimination(0.1).guarantee(problem, form="paper")
+    ratio = float(runs.worst_ratio_against(printed)[0])
     return Outcome(
         "x* against 4 n*^3 on a grid of instances; t_0 from gap .1 to .001; F of SE-MAB at t_0",
         f"x* >= {least:.3f} 4 n*^3; t_0 grows with gap^-{power:.2f}; at gap .1 it exceeds F of "
@@ -176,7 +177,8 @@ def ucb(quick: bool) -> Outcome:
     times = ucb_play_rounds(gap, delta, range(1, found[-1] + 2))
     expected = [sum(t <= x for t in times) for x in rounds]
     share = found[-1] * gap**2 / math.log(2.0 * float(T) ** 2 / delta)
-    excluded = uli.SuccessiveElimination(delta).guarantee(problem).rounds_until(gap)
+    printed = uli.SuccessiveElimination(delta).guarantee(problem, form="paper")
+    excluded = printed.rounds_until(gap)
     late = sum(excluded < t <= T for t in times)
     (far,) = ucb_play_rounds(gap, delta, [1000])
     return Outcome(

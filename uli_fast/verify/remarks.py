@@ -111,7 +111,7 @@ def known_horizon(quick: bool) -> Outcome:
         delta = remedy(T)
         kept.append(expected_regret(T, MEANS, DELTA)[1])
         lost, regret = expected_regret(T, MEANS, delta)
-        bound = uli.PhasedElimination(delta).guarantee(problem).regret(T, problem.gaps)
+        bound = uli.PhasedElimination(delta).guarantee(problem, "paper").regret(T, problem.gaps)
         tuned.append(regret)
         room = max(room, regret / (bound + gap), lost * T)
     return Outcome(
@@ -205,7 +205,7 @@ def no_rate(quick: bool) -> Outcome:
     N_eps grows by one, so it is uniform-PAC; no (log t)^a t^-b with b > 0 allows the relapse.
     """
     delta, M = 0.1, 50 if quick else 1000
-    guarantee = uli.SuccessiveElimination(delta).guarantee(2)
+    guarantee = uli.SuccessiveElimination(delta).guarantee(2, form="paper")
     most, least, last = 0.0, math.inf, math.inf
     for gap in (0.5, 0.2, 0.1, 0.05, 0.02, 0.01):
         stay = se_stay(Fraction(str(gap)), Fraction(1, 10), False)
@@ -216,7 +216,7 @@ def no_rate(quick: bool) -> Outcome:
     for gap in (0.5, 0.2):
         problem = uli.BernoulliBandit([0.5 + gap / 2.0, 0.5 - gap / 2.0])
         runs = simulate(uli.SuccessiveElimination(delta), problem, 10**9, M, seed=11, rounds=[1])
-        allowed = runs.guarantee.rounds_until(0.99 * gap)
+        allowed = guarantee.rounds_until(0.99 * gap)
         late += int((runs.mistakes(0.99 * gap) > allowed).sum())
         settled = runs.eliminated_at.max(axis=1).astype(float)
         least = min(least, float((gap * np.sqrt(settled)).min()))
