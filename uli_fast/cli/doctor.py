@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -110,7 +112,9 @@ def warm_up() -> None:
     import uli_fast as uli
 
     problems = (uli.BernoulliBandit([0.5, 0.4]), uli.GaussianBandit([0.5, 0.4], sigma=0.5))
-    learners = (uli.SuccessiveElimination(), uli.PhasedElimination(), uli.UCB(), uli.LilUCB())
+    rivals = uli.UCB(), uli.LilUCB()
+    learners = (uli.SuccessiveElimination(), uli.PhasedElimination(), *rivals)
+    learners = (*learners, uli.BettingElimination())
     for learner in learners:
         for problem in problems:
             for engine in ("skip", "rounds"):
@@ -118,6 +122,7 @@ def warm_up() -> None:
         player = learner.start(2)
         for _ in range(3):
             player.tell(player.ask().id, 0.5)
+    _warm_up_betting()
     framework = uli.EliminationFramework(lambda n, total, active, t: active, lambda delta, t: 1.0)
     for problem in problems:
         uli.simulate(framework, problem, 10, seed=0)
@@ -159,6 +164,18 @@ def _warm_up_policies() -> None:
         uli.simulate(rival, mdp, 100, seed=0)
     player = uli.PolicyElimination().start(mdp.rewards)
     player.ask(state=0)
+
+
+def _warm_up_betting() -> None:
+    """Take blocks, missing outcomes and unbounded ones, and read intervals."""
+    import uli_fast as uli
+
+    for bounds in ({}, {"low": -math.inf, "high": math.inf}):
+        player: Any = uli.BettingElimination(R=0.5).start(2, **bounds)
+        for reward in (0.0, 0.5):
+            player.tell(player.ask().id, reward)
+        player.tell_block({arm: (plays + 2, 1.0) for arm, plays in player.allocation().items()})
+        player.certificate()
 
 
 def _warm_up_adversarial() -> None:

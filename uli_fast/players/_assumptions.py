@@ -13,9 +13,8 @@ from typing import Any
 GIVEN = "given all earlier decisions and their outcomes, told or not,"
 MEANS = f"{GIVEN} an outcome of an arm has that arm's mean, which never changes"
 MEANS_OF_SWEEPS = (
-    f"{MEANS}; where means change from sweep to sweep, and one arm is at least as good as every "
-    "other in each, it is kept all the same, and the envelope, but neither the bound nor an "
-    "interval, holds for gaps averaged over the sweeps so far"
+    f"{MEANS}; if means change by the sweep and one arm stays a best one, it is kept, and the "
+    "envelope, but not the bound or an interval, holds for gaps averaged over the sweeps"
 )
 BLOCKS = (
     "how often an arm is played in a block was fixed after everything before was told, and before "
