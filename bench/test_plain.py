@@ -3,6 +3,7 @@
 import numpy as np
 import plain as loops
 import pytest
+from betting import betting_elimination
 from cases import (
     DELTA,
     EQUAL,
@@ -27,6 +28,7 @@ from uli_fast import (
     UCB,
     UCBVI,
     BernoulliBandit,
+    BettingElimination,
     Exp3P,
     GeometricHedge,
     LilUCB,
@@ -48,6 +50,7 @@ PAIRS = {
     "UCB": (UCB, loops.ucb),
     "lil'UCB": (LilUCB, loops.lil_ucb),
     "lil'UCB, kept indices": (LilUCB, loops.lil_ucb_kept),
+    "BettingElimination": (BettingElimination, betting_elimination),
 }
 
 

@@ -26,6 +26,9 @@ CHOICES = f"{POLICY}::test_every_way_of_choosing_equals_enumeration_on_the_same_
 EVENTS = "tests/theory/test_nice_events.py"
 SE = "uli_fast/kernels/successive_elimination.py"
 PE = "uli_fast/kernels/phased_elimination.py"
+BET = "uli_fast/kernels/betting_elimination.py"
+BOOK = "uli_fast/kernels/_book.py"
+BETTING = "tests/learners/test_betting_elimination.py"
 WIDTH = "uli_fast/kernels/_intervals.py"
 BRIDGES = "uli_fast/kernels/_bridges.py"
 LEAVING = "tests/kernels/test_event.py"
@@ -193,6 +196,68 @@ SABOTAGES = (
         "far = abs(k - mode)",
         "far = int(abs(k - mode))",
         "tests/kernels/test_binomial.py::test_no_draw_is_impossibly_far_from_its_mean",
+    ),
+    Sabotage(
+        "betting: a third of the threshold",
+        "uli_fast/_looks.py",
+        "return math.log(K - 1) - math.log(delta) if",
+        "return math.log(K - 1) - math.log(3.0 * delta) if",
+        f"{BETTING}::test_failures_stay_within_delta[gaussian]",
+    ),
+    Sabotage(
+        "betting: no union over the arms",
+        "uli_fast/_looks.py",
+        "return math.log(K - 1) - math.log(delta) if",
+        "return -math.log(delta) if",
+        f"{BETTING}::test_failures_stay_within_delta[ten arms]",
+    ),
+    Sabotage(
+        "betting: theta from the future",
+        BET,
+        """    kind, leader = reward_kind(law), book.mark[LEADER]
+""",
+        """    kind, leader = reward_kind(law), book.mark[LEADER]
+    if leader >= 0 and bets.u.shape[0] > 0:
+        set_bets(book, bets, (state.total[leader] + 0.5) / (state.n[leader] + 1.0))
+""",
+        f"{BETTING}::test_rounds_equals_the_page_on_the_same_draws",
+    ),
+    Sabotage(
+        "betting: the leader's bets are not divided by its plays",
+        BOOK,
+        "u = stake[g] / r",
+        "u = stake[g]",
+        f"{BETTING}::test_rounds_equals_the_page_on_the_same_draws",
+    ),
+    Sabotage(
+        "betting: half of the variance",
+        BET,
+        "mixed = log_mix(D, R * R * (book.V[j] + book.V[a]), rho)\n    if bets.u.shape[0] == 0:\n"
+        "        return mixed >= limit",
+        "mixed = log_mix(D, 0.5 * R * R * (book.V[j] + book.V[a]), rho)\n"
+        "    if bets.u.shape[0] == 0:\n        return mixed >= limit",
+        f"{BETTING}::test_failures_stay_within_delta[gaussian]",
+    ),
+    Sabotage(
+        "betting: a skipped block ends its last plays a round late",
+        BET,
+        "note_last(state.last, order, L, t, 0, min(k * L, T - t))",
+        "note_last(state.last, order, L, t + 1, 0, min(k * L, T - t))",
+        f"{BETTING}::test_skipping_equals_rounds_on_a_thousand_reward_tables",
+    ),
+    Sabotage(
+        "betting: single rewards lose their last factors",
+        BOOK,
+        "if book.factors[a] == 0:",
+        "if book.factors[a] < 40:",
+        f"{BETTING}::test_rounds_equals_the_page_on_the_same_draws",
+    ),
+    Sabotage(
+        "betting: F counts sweeps without the leader's plays",
+        "uli_fast/_looks.py",
+        'longest = int(p["K"]) - 1 + int(p["leader"])',
+        'longest = int(p["K"])',
+        f"{BETTING}::test_f_is_the_page_s_table_of_looks",
     ),
     Sabotage(
         "PE quota halved",
@@ -1324,6 +1389,41 @@ SABOTAGES = (
         "functools.partial(play_as, versions(), watch)",
         "functools.partial(play_as, versions(), UNWATCHED)",
         "tests/experiments/test_watch.py::test_a_slow_first_replication_moves_the_bar",
+    ),
+    Sabotage(
+        "proof of betting: the threshold is a third",
+        "uli_fast/learners/_betting.py",
+        "log_threshold(K, ELIMINATION * delta)",
+        "log_threshold(K, 3.0 * ELIMINATION * delta)",
+        "tests/theory/test_betting.py::test_simulated_drops_are_as_frequent_as_enumerated",
+    ),
+    Sabotage(
+        "proof of betting: theta is shrunk half as much",
+        "uli_fast/kernels/betting_elimination.py",
+        "(book.S[j] + 0.5) / (book.N[j] + 1.0)",
+        "(book.S[j] + 0.25) / (book.N[j] + 0.5)",
+        "tests/theory/test_betting.py::test_simulated_drops_are_as_frequent_as_enumerated",
+    ),
+    Sabotage(
+        "proof of betting: F of two arms forgets that the first sweep has no leader",
+        "uli_fast/_looks.py",
+        "return n * (1.0 + 1.0 / r) + 1.0 - 1.0 / r",
+        "return n * (1.0 + 1.0 / r)",
+        "tests/theory/test_betting.py::test_the_guarantee_is_the_naive_table",
+    ),
+    Sabotage(
+        "proof of betting: enumerated bets all begin at once",
+        "uli_fast/verify/betting_paths.py",
+        "np.where(n >= ENTRIES, ",
+        "np.where(n >= 0 * ENTRIES, ",
+        "tests/theory/test_betting.py::test_paths_are_those_of_the_naive_twin",
+    ),
+    Sabotage(
+        "proof of betting: a leader's plays count whole in the enumeration",
+        "uli_fast/verify/betting_paths.py",
+        "(1.0 - theta) * u / k, -theta * u / k",
+        "(1.0 - theta) * u, -theta * u",
+        "tests/theory/test_betting.py::test_paths_are_those_of_the_naive_twin",
     ),
 )
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,29 +77,43 @@ def drift(n: F64, delta: float, p: Mapping[str, float]) -> F64:
     return boundary(v, level, sharpest_variance(R))
 
 
-def table(delta: float, p: Mapping[str, float], last: int) -> tuple[list[int], F64]:
-    """Return the first rounds decided by looks 0, 1, 2, ... and F from each of them on.
+class Table(NamedTuple):
+    """F as a falling step function."""
+
+    starts: list[int]  # the first round of every step
+    edges: F64  # the same; beyond 2^53 rounded up: F falls late rather than early
+    heights: F64
+
+
+def table(delta: float, p: Mapping[str, float], last: int) -> Table:
+    """Return F on the learner's scale up to round ``last`` at least, a step for every look.
 
     A sweep has at most K - 1 + r rounds: round t comes after (t - 1) // (K - 1 + r) of them.
     """
+    return _table(delta, tuple(sorted(p.items())), last.bit_length())
+
+
+@lru_cache(maxsize=64)
+def _table(delta: float, items: tuple[tuple[str, float], ...], bits: int) -> Table:
+    p = dict(items)
     longest = int(p["K"]) - 1 + int(p["leader"])
-    at = looks(last // longest + 1)
+    at = looks(2**bits // longest + 1)
     n = np.array(at[1:], np.float64)
-    values = np.minimum(p["largest_gap"], 2.0 * drift(n, delta, p) / n)
-    return [1 + longest * k for k in at], np.append(p["largest_gap"], values)
+    heights = np.minimum(p["largest_gap"], 2.0 * drift(n, delta, p) / n)
+    starts = [1 + longest * k for k in at]
+    edges = np.array([float(s) if s < 2**53 else np.nextafter(float(s), np.inf) for s in starts])
+    return Table(starts, edges, np.append(p["largest_gap"], heights))
 
 
 def bound(t: F64, delta: float, p: Mapping[str, float]) -> F64:
     """Return F at rounds t, on the learner's scale."""
-    starts, values = table(delta, p, int(t.max(initial=1.0)))
-    # Beyond 2^53 a start is rounded up: F falls late rather than early.
-    edges = np.array([float(s) if s < 2**53 else np.nextafter(float(s), np.inf) for s in starts])
-    return np.asarray(values[np.searchsorted(edges, t, side="right") - 1])
+    known = table(delta, p, int(t.max(initial=1.0)))
+    return np.asarray(known.heights[np.searchsorted(known.edges, t, side="right") - 1])
 
 
 def steps(delta: float, p: Mapping[str, float], T: int) -> Iterator[tuple[int, float]]:
     """Return the last round and the height of each step of F up to round T."""
-    starts, values = table(delta, p, T)
-    for start, after, value in zip(starts, starts[1:], values, strict=False):
+    starts, _, heights = table(delta, p, T)
+    for start, after, height in zip(starts, starts[1:], heights, strict=False):
         if start <= T:
-            yield min(after - 1, T), float(value)
+            yield min(after - 1, T), float(height)

@@ -8,6 +8,7 @@ from tests.coupling import assert_same_runs
 from uli_fast import _progress
 
 LEARNERS = [
+    uli.BettingElimination(0.1, R=0.5),
     uli.SuccessiveElimination(0.1, R=0.5),
     uli.PhasedElimination(0.1, R=0.5),
     uli.UCB(0.1, R=0.5),
