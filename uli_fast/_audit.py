@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uli_fast._history import History
+from uli_fast._history import BlockRecord, History
 from uli_fast._journal import read_events
 from uli_fast._study_setup import Setup, first_content
 from uli_fast._trace import Trace, hostile
@@ -53,6 +53,7 @@ class Audit:
     events: int
     head: str  # the last hash: keep it elsewhere to prove that nothing was cut off later
     history: History
+    blocks: tuple[BlockRecord, ...]  # of sums
     arms: tuple[ArmLine, ...]  # none where decisions are vectors of a set or policies
     drops: tuple[Drop, ...]
     certificate: str
@@ -70,6 +71,15 @@ class Audit:
     def reasons(self) -> Counter[str]:
         """Why outcomes are missing, and how often."""
         return Counter(r.reason for r in self.history if r.reason is not None)
+
+    @property
+    def block_words(self) -> str:
+        """What came in blocks of sums, in words; empty if nothing did."""
+        if not self.blocks:
+            return ""
+        plays, missing = (sum(getattr(b, x) for b in self.blocks) for x in ("plays", "missing"))
+        many = "1 block" if len(self.blocks) == 1 else f"{len(self.blocks)} blocks"
+        return f"{many} of sums: {plays - missing} rewards, {missing} missing"
 
     @property
     def pending(self) -> History:
@@ -106,6 +116,7 @@ def audit(path: Path, learner: Any = None, arms: Any = None) -> Audit:
         events=len(events),
         head=events[-1].hash,
         history=trace.history(),
+        blocks=tuple(trace.blocks),
         arms=_arm_lines(trace),
         drops=tuple(drops),
         certificate=_certificate(trace.player),
@@ -130,6 +141,10 @@ def _arm_lines(trace: Trace) -> tuple[ArmLine, ...]:
     for record in trace.records:
         counts[record.arm][record.status] += 1
         sums[record.arm] += record.reward or 0.0
+    for block in trace.blocks:
+        for arm, (plays, total, missing) in block.sums.items():
+            counts[arm].update(reward=plays - missing, missing=missing)
+            sums[arm] += total
     return tuple(
         ArmLine(
             arm,

@@ -47,6 +47,24 @@ class Episode(NamedTuple):
     actions: list[int] | None = None
 
 
+class BlockRecord(NamedTuple):
+    """Plays that came as counts and sums: of each arm plays, total and missing outcomes."""
+
+    id: str
+    told: str
+    sums: dict[int | str, tuple[int, float, int]]
+
+    @property
+    def plays(self) -> int:
+        """Plays of all arms."""
+        return sum(plays for plays, _, _ in self.sums.values())
+
+    @property
+    def missing(self) -> int:
+        """Missing outcomes of all arms."""
+        return sum(missing for _, _, missing in self.sums.values())
+
+
 class History(list[Any]):
     """Records, or episodes, in the order of the decisions, of the study in a file."""
 

@@ -24,8 +24,8 @@ Nothing that is kept in memory about the file outlives a write that was refused 
 it is marked as unknown before, and looked up afterwards.
 
 Crash tests: ``ULI_FAULT="tell-written:3"`` ends the process at the third pass of a point. The
-points are ``{create,ask,tell,missing}-{begun,written,committed}``: before the transaction, inside
-it, and after its commit but before the answer.
+points are ``{create,ask,tell,missing,block}-{begun,written,committed}``: before the transaction,
+inside it, and after its commit but before the answer.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ LONGEST = 2**24  # bytes of a row, so that a hostile file cannot take all memory
 TRIES, PAUSE = 20, 0.05  # of reading a file that is being written to; seconds in between
 POINTS = tuple(
     f"{kind}-{where}"
-    for kind in ("create", "ask", "tell", "missing")
+    for kind in ("create", "ask", "tell", "missing", "block")
     for where in ("begun", "written", "committed")
 )
 # Files that were open in this process's parent when it was forked.
@@ -219,7 +219,7 @@ class Journal:
         self,
         last: Event,
         kind: str,
-        decision: int,
+        decision: int | None,
         request: str | None,
         content: Mapping[str, Any],
     ) -> Event:

@@ -14,7 +14,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._events import Event
-from uli_fast._history import Episode, History, Record
+from uli_fast._history import BlockRecord, Episode, History, Record
 from uli_fast._study_setup import Setup
 from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError
 from uli_fast.players import revived
@@ -33,6 +33,7 @@ class Saved(NamedTuple):
     records: list[Record | Episode]
     decisions: list[Decision | VectorDecision | PolicyDecision]
     requests: dict[str, int]
+    blocks: list[BlockRecord]
 
 
 class Trace:
@@ -44,10 +45,12 @@ class Trace:
         self.records: list[Record | Episode] = []
         self.decisions: list[Decision | VectorDecision | PolicyDecision] = []
         self.requests: dict[str, int] = {}
+        self.blocks: list[BlockRecord] = []
 
     def saved(self) -> Saved:
         """Return all that is known, to go on from here later."""
-        known = (list(self.records), list(self.decisions), dict(self.requests))
+        records, decisions = list(self.records), list(self.decisions)
+        known = (records, decisions, dict(self.requests), list(self.blocks))
         return Saved(self.last, self.player.state(), *known)
 
     @classmethod
@@ -56,7 +59,7 @@ class Trace:
         arms = setup.arguments.get("arms")
         trace = cls(path, saved.last, revived(saved.state, setup.learner, arms))
         trace.records, trace.decisions = list(saved.records), list(saved.decisions)
-        trace.requests = dict(saved.requests)
+        trace.requests, trace.blocks = dict(saved.requests), list(saved.blocks)
         return trace
 
     def replay(self, events: Iterable[Event]) -> None:
@@ -81,6 +84,9 @@ class Trace:
                 )
             self.note_ask(event, content, _as_recorded(decision, content))
             return
+        if event.kind == "block":
+            self._repeat_block(event, content)
+            return
         position = self.position(event.decision)
         if self.records[position].status != "pending":
             raise StudyDivergedError(f"{self.path}: decision {event.decision} is settled twice")
@@ -94,6 +100,33 @@ class Trace:
         else:
             raise StudyDivergedError(f"{self.path}: event {event.sequence} is of no known kind")
         self.note_tell(event, content)
+
+    def _repeat_block(self, event: Event, content: dict[str, Any]) -> None:
+        id, rows = _check.key("block_id", content["block"]), content["sums"]
+        sums = {arm: tuple(row) for arm, *row in rows}
+        before = len(self.blocks_told)
+        self.player.tell_block(sums, id)
+        if len(self.blocks_told) == before or self.block_content() != content:
+            raise StudyDivergedError(f"{self.path}: event {event.sequence} tells a block again")
+        self.note_block(event, content)
+
+    @property
+    def blocks_told(self) -> list[Any]:
+        """The blocks that the player was told."""
+        found: list[Any] = getattr(self.player, "_blocks", [])
+        return found
+
+    def block_content(self) -> dict[str, Any]:
+        """Return the last block that the player was told, as JSON has it."""
+        block = self.blocks_told[-1]
+        rows = [[self.player.labels[a], *row] for a, row in block.sums.items()]
+        return {"block": block.id, "sums": rows}
+
+    def note_block(self, event: Event, content: Mapping[str, Any]) -> None:
+        """Record a block of sums."""
+        sums = {arm: tuple(row) for arm, *row in content["sums"]}
+        self.blocks.append(BlockRecord(content["block"], event.time, sums))
+        self.last = event
 
     def note_ask(self, event: Event, content: Mapping[str, Any], decision: Any) -> None:
         """Record a decision."""

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 from uli_fast import _check
 from uli_fast._events import Event
-from uli_fast._history import History
+from uli_fast._history import BlockRecord, History
 from uli_fast._journal import Journal, fault_point, read_events
 from uli_fast._remains import check_remains, refused
 from uli_fast._study_setup import Setup, check_same, first_content
 from uli_fast._trace import Saved, Trace, hostile, shown
-from uli_fast.errors import ArgumentError, StudyError, StudyWriteError
+from uli_fast.errors import ArgumentError, StudyError, StudyWriteError, UnsupportedError
 from uli_fast.players._base import Decision
 from uli_fast.players._certificate import Certificate
 from uli_fast.players.policy_elimination import PolicyDecision, PolicyPlayer
@@ -229,6 +229,41 @@ class Study:
                 self._trace.note_tell(self._add("missing", position + 1, None, content), content)
             self._stale = False
 
+    def tell_block(self, sums: Mapping[Any, tuple[Any, ...]], block_id: str) -> None:
+        """Give counts and sums of plays that were handed out by ``allocation``.
+
+        For each arm in play ``(plays, total)``, or ``(plays, total, missing)``. It is on the disk
+        when this returns. Telling the same block under its id again changes nothing; other sums
+        are a ConflictingRewardError.
+        """
+        with self._turn():
+            self._get_ready(to_write=True)
+            player = self._with_blocks()
+            _check.key("block_id", block_id)
+            before, self._stale = len(player._blocks), True
+            try:
+                player.tell_block(sums, block_id)
+            except ArgumentError:
+                self._stale = len(player._blocks) != before
+                raise
+            if len(player._blocks) > before:
+                content = self._trace.block_content()
+                self._trace.note_block(self._add("block", None, None, content), content)
+            self._stale = False
+
+    def allocation(self) -> dict[int | str, int]:
+        """Return how often to play each arm until the next look, by anybody and in any order."""
+        with self._turn():
+            self._get_ready()
+            found: dict[int | str, int] = self._with_blocks().allocation()
+            return found
+
+    def _with_blocks(self) -> Any:
+        if not hasattr(self._trace.player, "tell_block"):
+            name = type(self.learner).__name__
+            raise UnsupportedError(f"{name} needs its outcomes one by one, not blocks of sums")
+        return self._trace.player
+
     # Looking.
 
     @property
@@ -284,16 +319,26 @@ class Study:
             self._get_ready()
             return self._trace.history()
 
+    def blocks(self) -> tuple[BlockRecord, ...]:
+        """Return every block of sums."""
+        with self._turn():
+            self._get_ready()
+            return tuple(self._trace.blocks)
+
     def export(self, path: str | Path) -> None:
         """Write the history as CSV, JSON lines (.jsonl) or Parquet, by the suffix of the path."""
         self.history().export(path)
 
     def counts(self) -> dict[Any, dict[str, int]]:
-        """Return for every arm how many decisions are settled, missing and awaited."""
+        """Return for every arm how many plays are settled, missing and awaited, blocks included."""
         found: dict[Any, dict[str, int]] = {a: _none() for a in self.arms}
         for record in self.history():
             arm = record.arm if isinstance(record.arm, int | str) else str(record.arm)
             found.setdefault(arm, _none())[record.status] += 1
+        for block in self.blocks():
+            for label, (plays, _, missing) in block.sums.items():
+                found[label]["reward"] += plays - missing
+                found[label]["missing"] += missing
         return found
 
     @property
@@ -364,7 +409,7 @@ class Study:
             raise
 
     def _add(
-        self, kind: str, decision: int, request: str | None, content: Mapping[str, Any]
+        self, kind: str, decision: int | None, request: str | None, content: Mapping[str, Any]
     ) -> Event:
         assert self._journal is not None
         return self._journal.add(self._trace.last, kind, decision, request, content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -115,8 +116,9 @@ def warm_up() -> None:
     coins, normal = uli.BernoulliBandit([0.5, 0.4]), uli.GaussianBandit([0.5, 0.4], sigma=0.5)
     sure, spread = uli.DeterministicBandit([0.5, 0.4]), uli.BetaBandit([1.0, 2.0], [1.0, 1.0])
     pairs = ((coins, None), (sure, None), (spread, None), (normal, 0.5))
-    kinds = (uli.SuccessiveElimination, uli.PhasedElimination, uli.UCB, uli.LilUCB, uli.KLUCB)
-    for kind in (*kinds, uli.ThompsonSampling):
+    kinds = (uli.SuccessiveElimination, uli.PhasedElimination, uli.BettingElimination)
+    rivals = (uli.UCB, uli.LilUCB, uli.KLUCB, uli.ThompsonSampling)
+    for kind in (*kinds, *rivals):
         for problem, R in pairs:
             learner = kind(R=R)
             engines: Any = learner.engines_for(problem)
@@ -125,6 +127,7 @@ def warm_up() -> None:
         player = kind().start(2)
         for _ in range(3):
             player.tell(player.ask().id, 0.5)
+    _warm_up_betting()
     framework = uli.EliminationFramework(lambda n, total, active, t: active, lambda delta, t: 1.0)
     for problem in (coins, normal):
         uli.simulate(replace(framework, R=0.5), problem, 10, seed=0)
@@ -167,6 +170,18 @@ def _warm_up_policies() -> None:
         uli.simulate(rival, mdp, 100, seed=0)
     player = uli.PolicyElimination().start(mdp.rewards)
     player.ask(state=0)
+
+
+def _warm_up_betting() -> None:
+    """Take blocks, missing outcomes and unbounded ones, and read intervals."""
+    import uli_fast as uli
+
+    for bounds in ({}, {"low": -math.inf, "high": math.inf}):
+        player: Any = uli.BettingElimination(R=0.5).start(2, **bounds)
+        for reward in (0.0, 0.5):
+            player.tell(player.ask().id, reward)
+        player.tell_block({arm: (plays + 2, 1.0) for arm, plays in player.allocation().items()})
+        player.certificate()
 
 
 def _warm_up_adversarial() -> None:

@@ -68,10 +68,11 @@ def audit(file: Path, html: Path | None) -> None:
 
 def _heading(found: Audit) -> str:
     count = found.statuses
+    blocks = f"\n{found.block_words}" if found.blocks else ""
     return (
         f"{_safe(str(found.path))}: {_safe(repr(found.learner), 200)}\n"
         f"{len(found.history)} decisions: {count['reward']} with a reward, "
-        f"{count['missing']} missing, {count['pending']} pending"
+        f"{count['missing']} missing, {count['pending']} pending{blocks}"
     )
 
 

@@ -9,6 +9,8 @@ Data that the learner did not choose (a log) is learned from as far as that is s
   F(delta, t) is claimed only while every row was the arm that ``predict()`` named.
 * ``UCB``, ``LilUCB``, ``KLUCB``: nothing, with any data.
 * ``ThompsonSampling``: nothing; rows must be the decisions it drew, one at a time.
+* ``BettingElimination``: rows must be its decisions, one at a time: its sweeps are what is
+  proved of. For a log, see ``uli.replay``.
 * ``Exp3P``, ``MetaElimination``: rows must be the decisions they drew, one at a time; a log
   is refused, for they weigh a reward by the probability it was drawn with.
 """
@@ -38,6 +40,7 @@ class LearningPolicy:
 
     SuccessiveElimination = uli.SuccessiveElimination
     PhasedElimination = uli.PhasedElimination
+    BettingElimination = uli.BettingElimination
     MetaElimination = uli.MetaElimination
     UCB = uli.UCB
     LilUCB = uli.LilUCB

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from uli_fast.players._certificate import Certificate
 
 __all__ = [
+    "BettingEliminationAgent",
     "Exp3PAgent",
     "KLUCBAgent",
     "LilUCBAgent",
@@ -75,6 +76,12 @@ class PhasedEliminationAgent(BanditAgent):
     """PE-MAB: see :class:`uli_fast.PhasedElimination`."""
 
     name, learner_type = "PhasedElimination", uli.PhasedElimination
+
+
+class BettingEliminationAgent(BanditAgent):
+    """Elimination by betting: see :class:`uli_fast.BettingElimination`."""
+
+    name, learner_type = "BettingElimination", uli.BettingElimination
 
 
 class MetaEliminationAgent(BanditAgent):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KLUCB",
     "UCB",
+    "BettingElimination",
     "Exp3P",
     "LilUCB",
     "MetaElimination",
@@ -196,6 +197,12 @@ class PhasedElimination(Policy):
     """PE-MAB: see :class:`uli_fast.PhasedElimination`."""
 
     made_of = uli.PhasedElimination()
+
+
+class BettingElimination(Policy):
+    """Elimination by betting: see :class:`uli_fast.BettingElimination`."""
+
+    made_of = uli.BettingElimination()
 
 
 class UCB(Policy):

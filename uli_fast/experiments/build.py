@@ -24,6 +24,7 @@ MDPS = ("river_swim", "combination_lock", "two_stage_treatment", "random_dense",
 LEARNERS = (
     "SuccessiveElimination",
     "PhasedElimination",
+    "BettingElimination",
     "UCB",
     "LilUCB",
     "KLUCB",
