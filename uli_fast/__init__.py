@@ -46,6 +46,8 @@ _HOME = {
     "barycentric_spanner": "spanners",
     "verify_spanner": "spanners",
     "Comparison": "compare",
+    "replay": "replay",
+    "Replay": "replay",
     "restore": "players",
     "Study": "study",
     "TurningPoint": "turning_point",
@@ -81,6 +83,7 @@ __all__ = [
     "MetaElimination",
     "PhasedElimination",
     "PolicyElimination",
+    "Replay",
     "Runs",
     "Scrible",
     "SpannerElimination",
@@ -99,6 +102,7 @@ __all__ = [
     "lower_bounds",
     "mdps",
     "play",
+    "replay",
     "restore",
     "simulate",
     "turning_point",
@@ -137,6 +141,7 @@ if TYPE_CHECKING:
     )
     from uli_fast.problems.linear import LinearBandit
     from uli_fast.problems.tabular_mdp import TabularMDP
+    from uli_fast.replay import Replay, replay
     from uli_fast.runs import Runs
     from uli_fast.simulate import simulate
     from uli_fast.spanners import barycentric_spanner, verify_spanner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,12 +50,7 @@ def figure_of(
         raise MissingExtraError("plot needs matplotlib: pip install 'uli-fast[report]'") from None
 
     figure = Figure(figsize=(9.0, 5.5), layout="constrained")
-    target = None if path is None else _check.path("path", path)
-    if target is not None and target.suffix:
-        kinds = sorted(figure.canvas.get_supported_filetypes())
-        if target.suffix[1:].lower() not in kinds:
-            said = f"must end in one of {', '.join(kinds)}; got {target.name!r}"
-            raise ArgumentError("path", said)
+    target = None if path is None else image_path(figure, path)
     axes: Any = figure.subplots()
     _DRAWINGS[what](axes, lines_of(runs, names or [short_name(x) for x in runs]))
     title = f"{runs[0].problem}; replications: {runs[0].replications}"
@@ -63,13 +59,29 @@ def figure_of(
     for text in legend.get_texts():
         text.set_parse_math(False)
     if target is not None:
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(target, dpi=150)
-        except OSError as problem:
-            reason = problem.strerror or problem
-            raise ReportError(f"{target} cannot be written: {reason}") from problem
+        save_image(figure, target)
     return figure
+
+
+def image_path(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Return where a figure goes; its ending must be one that can be written."""
+    target = _check.path("path", path)
+    if target.suffix:
+        kinds = sorted(figure.canvas.get_supported_filetypes())
+        if target.suffix[1:].lower() not in kinds:
+            said = f"must end in one of {', '.join(kinds)}; got {target.name!r}"
+            raise ArgumentError("path", said)
+    return target
+
+
+def save_image(figure: Figure, target: Path) -> None:
+    """Write a figure as an image."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(target, dpi=150)
+    except OSError as problem:
+        reason = problem.strerror or problem
+        raise ReportError(f"{target} cannot be written: {reason}") from problem
 
 
 def draw_gaps(axes: Any, lines: Sequence[Line]) -> None:
