@@ -24,7 +24,7 @@ from uli_fast._log import Log
 from uli_fast._looks import next_look
 from uli_fast._typing import F64, I64
 from uli_fast.errors import UnsupportedError
-from uli_fast.players._assumptions import MEANS, ROWS
+from uli_fast.players._assumptions import MEANS, NOT_LATER, ROWS
 from uli_fast.players._certificate import Certificate
 
 Course = Callable[[Any, Log], Iterator[int]]
@@ -75,6 +75,8 @@ def in_queues(player: Any, log: Log) -> Iterator[int]:
         decision = player.ask()
         queue = queues[numbers[decision.arm]]
         if not queue:
+            if used:
+                yield row
             return
         i = queue.pop()
         row, used = max(row, i + 1), used + 1
@@ -191,6 +193,7 @@ def assumed(player: Any, log: Log, course: Course) -> tuple[str, ...]:
         first: tuple[str, ...] = (MEANS,)
     else:
         first = (PLANNED, DRAWN) if course is in_blocks else (QUEUED, CHOSEN)
-    rest = tuple(x for x in player._assumes(True) if x != MEANS)
+    said = (x for x in player._assumes(True) if not x.startswith(MEANS))
+    rest = tuple(x for x in said if x != NOT_LATER)  # LOST says more
     lost = (LOST,) * (log.missing > 0 and course is not in_rows)
     return (*first, *rest, *lost, ROWS, *(() if log.declared else (FOUND,)))
