@@ -44,6 +44,8 @@ LONGEST_WAIT = 1e10  # seconds, some 300 years
 MOST_ACTIONS = 127  # policies are int8
 MOST_AXES, MOST_ROWS = 32, 10**7  # of nested lists that are looked through
 FEW_ROWS = 32  # checked one by one: arrays are slower
+MOST_PLAYS = 10**15  # of a block of sums: sums of them are exact as floats
+TOTALS = 1e-12  # how far sums may be off by rounding, for each outcome in them
 NOT_STOCHASTIC = 1e-9  # how far from 1 probabilities may add up
 Labels: TypeAlias = tuple[int | str, ...]
 Bounds: TypeAlias = tuple[float | None, float | None]  # of rewards; None or infinite: unbounded
@@ -903,6 +905,43 @@ def sections(name: str, value: Any) -> None:
             raise ArgumentError(name, f"must map names to comparisons, got {key!r}: {section!r}")
         if not section.runs:
             raise ArgumentError(name, f"{key}: must hold some Runs")
+
+
+def block(
+    name: str, value: Any, labels: Labels, low: float, high: float
+) -> dict[int, tuple[int, float, int]]:
+    """Return plays, total and missing outcomes by the position of the arm, totals within reach."""
+    if not isinstance(value, Mapping) or not value:
+        raise ArgumentError(name, f"must be {{arm: (plays, total)}}, got {shown(value)}")
+    known: dict[Any, int] = {label: a for a, label in enumerate(labels)}
+    found: dict[int, tuple[int, float, int]] = {}
+    for label, row in value.items():
+        if type(label) is bool or not isinstance(label, int | str | np.integer):
+            raise ArgumentError(name, f"there is no arm {shown(label)}")
+        if label not in known:
+            raise ArgumentError(name, f"there is no arm {shown(label)}")
+        if not isinstance(row, list | tuple) or len(row) not in (2, 3):
+            raise ArgumentError(
+                name, f"arm {label!r} must have (plays, total) or (plays, total, missing)"
+            )
+        try:
+            found[known[label]] = _block_row(row, low, high)
+        except ArgumentError as problem:
+            raise ArgumentError(name, f"of arm {label!r}, {problem}") from None
+    return dict(sorted(found.items()))
+
+
+def _block_row(row: Sequence[Any], low: float, high: float) -> tuple[int, float, int]:
+    plays = whole("plays", row[0], most=MOST_PLAYS)
+    total = number("total", row[1])
+    missing = whole("missing", row[2], 0, plays) if row[2:] else 0
+    came = plays - missing
+    if math.isfinite(low):
+        room = TOTALS * came * max(abs(low), abs(high))
+        if not came * low - room <= total <= came * high + room:
+            reach = f"[{came * low:g}, {came * high:g}]"
+            raise ArgumentError("total", f"must be in {reach} for {came} rewards, got {total!r}")
+    return plays, total, missing
 
 
 def arm_labels(name: str, value: Any) -> tuple[Hashable, ...]:

@@ -23,6 +23,7 @@ from uli_fast.simulate import Learner
 _PLAIN = (
     "SuccessiveElimination",
     "PhasedElimination",
+    "BettingElimination",
     "UCB",
     "LilUCB",
     "LinearElimination",

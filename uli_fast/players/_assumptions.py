@@ -12,6 +12,15 @@ from typing import Any
 # Outcomes that are awaited together count as earlier ones too: they could be copies of each other.
 GIVEN = "given all earlier decisions and their outcomes, told or not,"
 MEANS = f"{GIVEN} an outcome of an arm has that arm's mean, which never changes"
+MEANS_OF_SWEEPS = (
+    f"{MEANS}; where means change from sweep to sweep, and one arm is at least as good as every "
+    "other in each, it is kept all the same, and the envelope, but neither the bound nor an "
+    "interval, holds for gaps averaged over the sweeps so far"
+)
+BLOCKS = (
+    "how often an arm is played in a block was fixed after everything before was told, and before "
+    "an outcome of the block was known"
+)
 MISSING = "a missing outcome would have been one like the others, whatever made it missing"
 ROWS = "no row was chosen, left out or put in order by its own outcome or by a later one"
 CLAIMED_RULE = (
@@ -36,6 +45,16 @@ def of_arms(player: Any, linear: bool) -> tuple[str, ...]:
     found = [MEANS, of_spread(player)]
     if linear:
         found.append(of_slope(player.intercept, player.learner))
+    if player._lost.any():
+        found.append(MISSING)
+    return tuple(found)
+
+
+def of_sweeps(player: Any) -> tuple[str, ...]:
+    """Return what is assumed of the outcomes of K arms that are played in sweeps."""
+    found = [MEANS_OF_SWEEPS, of_spread(player)]
+    if player._blocks:
+        found.append(BLOCKS)
     if player._lost.any():
         found.append(MISSING)
     return tuple(found)

@@ -100,6 +100,10 @@ class Player:
         """Bound the gap of every active arm from the settled data, on the event."""
         return gap_bound(self._known[0], self._known[1], self._state.active)
 
+    def _envelope(self, promise: Guarantee, t: int) -> float:
+        """Return F at round t, the latest for which it holds."""
+        return float(promise.bound(t))
+
     def _promise(self) -> Guarantee | None:
         """Return the F of the learner, None where what is known of the arms does not need it."""
         return self.learner.guarantee(self.arms_info())
@@ -193,7 +197,7 @@ class Player:
         latest = t if self._complete is None else self._complete  # with an F that holds
         bound = envelope = math.inf
         if promise is not None and in_turn and latest:
-            bound = promise.bound(latest)
+            bound = self._envelope(promise, latest)
             envelope = bound if self._complete is None else math.inf
         bound = min(bound, self._unit_gap_bound() * self._scale, self._largest_gap(promise))
         active = self.active
@@ -319,7 +323,7 @@ class Player:
                 r is not None or i in self._missing
                 for i, r in enumerate(self._rewards[: self._settled])
             )
-            and 0 <= int((self._lost + self._omitted).sum()) <= len(self._missing)
+            and 0 <= int((self._lost + self._omitted).sum()) <= self._told_missing(saved["extra"])
             and bool((self._lost >= 0).all() and (self._lost <= self._state.n).all())
             and bool((self._omitted >= 0).all())
         )
@@ -344,6 +348,10 @@ class Player:
             raise StateError("state", "known must be two rows of numbers")
         self._narrow()
 
+    def _told_missing(self, extra: Mapping[str, Any]) -> int:
+        """Return how many outcomes were told to be missing."""
+        return len(self._missing)
+
     def _came(self) -> I64:
         """Return how many of the plays that count gave a reward."""
         return self._state.n - self._lost
@@ -366,24 +374,27 @@ class Player:
     def _settle(self) -> None:
         """Apply the rewards that are next in the order of decisions."""
         while self._settled < len(self._arms):
-            reward = self._rewards[self._settled]
-            if reward is None and self._settled not in self._missing:
+            if self._rewards[self._settled] is None and self._settled not in self._missing:
                 return
-            a = self._arms[self._settled]
-            self._settled += 1
-            if not self._state.active[a]:
-                continue
-            if reward is not None:
-                self._largest = max(self._largest, abs(reward))
-                self._absorb(a, self._unit(reward))
-            elif self.widens and math.isfinite(self.low):
-                if self._complete is None:
-                    self._complete = self._learned() + 1
-                self._lost[a] += 1
-                self._absorb_missing(a)
-            else:
-                self._omitted[a] += 1
-                self._omit(a)
+            self._settle_next()
+
+    def _settle_next(self) -> None:
+        """Apply what became of the next decision."""
+        a, reward = self._arms[self._settled], self._rewards[self._settled]
+        self._settled += 1
+        if not self._state.active[a]:
+            return
+        if reward is not None:
+            self._largest = max(self._largest, abs(reward))
+            self._absorb(a, self._unit(reward))
+        elif self.widens and math.isfinite(self.low):
+            if self._complete is None:
+                self._complete = self._learned() + 1
+            self._lost[a] += 1
+            self._absorb_missing(a)
+        else:
+            self._omitted[a] += 1
+            self._omit(a)
 
     @property
     def _scale(self) -> float:

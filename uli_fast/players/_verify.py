@@ -21,6 +21,7 @@ from uli_fast.errors import StateError
 from uli_fast.learners._adversarial import started
 from uli_fast.players._base import Player
 from uli_fast.players.adversarial import AdversarialPlayer
+from uli_fast.players.betting_elimination import BettingPlayer
 from uli_fast.players.elimination_framework import FrameworkPlayer
 from uli_fast.players.spanner_elimination import SpannerPlayer
 
@@ -142,6 +143,9 @@ def _retraced(fresh: Any, player: Player) -> Any:
 
     When something was asked for changes what was chosen, and nothing that is learned from it.
     """
+    if isinstance(fresh, BettingPlayer) and isinstance(player, BettingPlayer):
+        fresh._retrace(player)
+        return fresh
     fresh._arms, fresh._rewards = list(player._arms), list(player._rewards)
     fresh._missing.update(player._missing)
     fresh._asked[:] = player._asked

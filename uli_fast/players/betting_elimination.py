@@ -1,0 +1,437 @@
+"""Live elimination by betting.
+
+Decisions are asked for sweep by sweep: the survivors in index order, the leader r times in a
+row. A look comes once as many whole sweeps are settled as the next look needs; until then asking
+goes on with the present leader and survivors. A sweep keeps the leader and the theta of the
+moment it was begun, whatever looks come before its outcomes do: whoever decides late that an
+outcome is missing, knowing others, must not choose what they are bet on with.
+
+Blocks of sums (``allocation``, ``tell_block``) take the place of sweeps: m of them, where the
+survivor with the fewest plays has m. Every block ends with a look.
+
+What is certain after a look comes from the sums themselves, missing rewards at their worst, and
+never exceeds F. Missing rewards of unbounded laws are left out: the arm's own mean stands for
+them, and nothing is certified any more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from uli_fast import _check, _looks
+from uli_fast._check import Labels
+from uli_fast._typing import F64
+from uli_fast.errors import ArgumentError, ConflictingRewardError, StateError, UliError
+from uli_fast.guarantees import Guarantee
+from uli_fast.learners._betting import new_bets, new_book
+from uli_fast.players import _assumptions
+from uli_fast.players._base import Player
+from uli_fast.players._certificate import gap_bound
+
+INTERVALS = 1.0 - _looks.ELIMINATION  # the share of delta that the intervals have
+
+
+class Epoch(NamedTuple):
+    """What the sweeps go by that are begun between two looks."""
+
+    leader: int  # -1 before the first look
+    theta: float
+
+
+class Block(NamedTuple):
+    """A block of sums, after so many decisions."""
+
+    position: int
+    id: str | None
+    sums: dict[int, tuple[int, float, int]]  # arm -> plays, total, missing
+
+
+class BettingPlayer(Player):
+    """Asks sweep by sweep; drops what the leader beats at the looks."""
+
+    widens: ClassVar[bool] = True
+
+    def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
+        super().__init__(learner, labels, low, high)
+        K, bounded = len(labels), math.isfinite(low)
+        about = (learner.delta, self._unit_noise, learner.leader, bounded)
+        self._bets = new_bets(K, *about)
+        self._book = new_book(K, self._bets)
+        self._new: F64 = np.zeros((K, 6))  # what came of the epoch that is being settled
+        self._sweeps = 0  # whole sweeps settled since the last look
+        self._gap = math.inf  # what is certain of every survivor so far, on the unit scale
+        self._epochs = [Epoch(-1, 0.5)]  # one from every look on
+        self._at = 0  # the epoch whose outcomes are being taken in
+        self._asked_in: list[int] = []  # epoch of the sweep of decision 1, 2, ...
+        self._ends = bytearray()  # whether a decision is the last of its sweep
+        self._rest: list[int] = []  # arms of this sweep still to be asked for, the next one last
+        self._blocks: list[Block] = []
+        self._named: dict[str, Block] = {}  # those with an id
+
+    # Asking.
+
+    def _choose(self) -> int:
+        if self._rest:
+            self._asked_in.append(self._asked_in[-1])
+        else:
+            self._asked_in.append(len(self._epochs) - 1)
+            arms = np.flatnonzero(self._state.active)[::-1].tolist()
+            self._rest = [a for a in arms for _ in range(self._times(a, self._epochs[-1].leader))]
+        a = self._rest.pop()
+        self._ends.append(not self._rest)
+        return a
+
+    def _times(self, a: int, leader: int) -> int:
+        """Return how often an arm is in a sweep."""
+        return self._bets.r if a == leader else 1
+
+    # Learning.
+
+    def _settle_next(self) -> None:
+        epoch = self._asked_in[self._settled]
+        if epoch != self._at:
+            self._enter()
+            self._turn_to(epoch)
+        super()._settle_next()
+        if self._ends[self._settled - 1]:
+            self._end_sweep()
+
+    def _turn_to(self, epoch: int) -> None:
+        """Bet as the sweeps that were begun in an epoch are to be bet on."""
+        from uli_fast.kernels._book import set_bets
+
+        self._at = epoch
+        set_bets(self._book, self._bets, self._epochs[epoch].theta)
+
+    def _absorb(self, a: int, reward: float) -> None:
+        from uli_fast.kernels import _betting_live as live
+        from uli_fast.kernels._book import take_one
+
+        self._count(a, reward)
+        row = self._new[a]
+        if reward in (0.0, 1.0):
+            row[live.PLAYS] += 1.0
+            row[live.WINS] += reward
+            return
+        row[live.OTHERS] += 1.0
+        row[live.SUM] += reward
+        if self._bets.u.size:
+            r = float(self._times(a, self._epochs[self._at].leader))
+            take_one(self._book, a, r, reward)
+
+    def _absorb_missing(self, a: int) -> None:
+        from uli_fast.kernels._betting_live import MISSING
+
+        self._count(a, 0.0)
+        self._new[a, MISSING] += 1.0
+
+    def _omit(self, a: int) -> None:
+        from uli_fast.kernels._betting_live import OMITTED
+
+        self._new[a, OMITTED] += 1.0
+
+    def _end_sweep(self) -> None:
+        from uli_fast.kernels._book import LOOK, SWEEPS
+
+        self._sweeps += 1
+        if self._book.mark[SWEEPS] + self._sweeps == self._book.mark[LOOK]:
+            self._enter()
+            self._look(self._sweeps)
+
+    def _enter(self) -> None:
+        """Enter what came of the sweeps of an epoch."""
+        from uli_fast.kernels._betting_live import enter_all
+
+        leader = self._epochs[self._at].leader
+        enter_all(self._book, self._bets, self._state.active, self._new, leader)
+
+    def _look(self, sweeps: int) -> None:
+        from uli_fast.kernels._betting_live import look
+        from uli_fast.kernels._book import LEADER
+
+        state = self._state
+        t = int(state.clock[0])
+        gap = look(self._book, self._bets, state.active, state.eliminated, t, sweeps)
+        self._sweeps = 0
+        self._epochs.append(Epoch(int(self._book.mark[LEADER]), float(self._book.theta[0])))
+        self._at = len(self._epochs) - 1
+        if not self._omitted.any():
+            self._gap = min(self._gap, gap)
+            super()._narrow()
+        if self._rest:  # nobody asks for an arm that is gone
+            self._rest = [a for a in self._rest if state.active[a]]
+            self._ends[-1] = not self._rest
+
+    # Blocks of sums.
+
+    def allocation(self) -> dict[int | str, int]:
+        """Return how often to play each arm until the next look, by anybody and in any order.
+
+        Tell the counts and sums with ``tell_block``. The numbers may be others, if they do not
+        depend on the outcomes of the block, and every arm in play is among them.
+        """
+        from uli_fast.kernels._book import LOOK, SWEEPS
+
+        self._refuse_within_sweep(None)
+        mark, leader = self._book.mark, self._epochs[-1].leader
+        sweeps = int(mark[LOOK] - mark[SWEEPS]) - self._sweeps
+        arms = np.flatnonzero(self._state.active).tolist()
+        return {self.labels[a]: sweeps * self._times(a, leader) for a in arms}
+
+    def tell_block(self, sums: Mapping[Any, tuple[Any, ...]], block_id: str | None = None) -> None:
+        """Give counts and sums of a block of plays, and look.
+
+        Parameters
+        ----------
+        sums
+            For every arm in play ``(plays, total)``, in reward units, or ``(plays, total,
+            missing)`` where the outcomes of some of the plays will never come. The plays must
+            not depend on the block's outcomes. Arms that are out of play are recorded only.
+        block_id
+            Telling the same block under the same id again changes nothing.
+        """
+        found = _check.block("sums", sums, self.labels, self.low, self.high)
+        if block_id is not None and self._told_before(_check.key("block_id", block_id), found):
+            return
+        self._refuse_within_sweep("sums")
+        self._refuse_block(found)
+        self._note_block(Block(len(self._arms), block_id, found))
+        self._take_block(found)
+
+    def _told_before(self, block_id: str, sums: Mapping[int, tuple[int, float, int]]) -> bool:
+        known = self._named.get(block_id)
+        if known is not None and known.sums != sums:
+            raise ConflictingRewardError("sums", f"block {block_id!r} was told with other sums")
+        return known is not None
+
+    def _note_block(self, block: Block) -> None:
+        self._blocks.append(block)
+        if block.id is not None:
+            self._named[block.id] = block
+
+    def _refuse_within_sweep(self, name: str | None) -> None:
+        """Refuse blocks while decisions are awaited and in the middle of a sweep."""
+        problem = ""
+        if self._settled < len(self._arms):
+            problem = f"decision {self.pending[0]} is still awaited"
+        elif self._rest:
+            problem = f"a sweep has begun: ask for {len(self._rest)} more decisions first"
+        if problem:
+            raise ArgumentError(name, problem) if name else UliError(f"no allocation: {problem}")
+
+    def _refuse_block(self, sums: Mapping[int, tuple[int, float, int]]) -> None:
+        bounded = math.isfinite(self.low)
+        for a in np.flatnonzero(self._state.active).tolist():
+            plays, _, missing = sums.get(a, (0, 0.0, 0))
+            if plays - (0 if bounded else missing) < 1:
+                raise ArgumentError("sums", f"must have plays of {self.labels[a]!r}, in play")
+        if int(self._state.clock[0]) + sum(row[0] for row in sums.values()) > _check.MOST_PLAYS:
+            raise ArgumentError("sums", f"are more than {_check.MOST_PLAYS} plays in all")
+
+    def _take_block(self, sums: Mapping[int, tuple[int, float, int]]) -> None:
+        from uli_fast.kernels._betting_live import enter_block
+
+        state, K = self._state, len(self.labels)
+        plays, total, missing = np.zeros(K), np.zeros(K), np.zeros(K)
+        for a in np.flatnonzero(state.active).tolist():
+            plays[a], total[a], missing[a] = self._unit_sums(a, *sums[a])
+        if missing.any() and self._complete is None:
+            self._complete = self._learned() + 1
+        self._enter()
+        self._turn_to(len(self._epochs) - 1)
+        m = int(plays[state.active].min())
+        enter_block(self._book, self._bets, state.active, plays, total, missing, m)
+        state.n[:] += plays.astype(np.int64)
+        state.total[:] += total
+        self._lost += missing.astype(np.int64)
+        state.clock[0] = state.n.sum()
+        state.last[state.active] = state.clock[0]
+        self._look(self._sweeps + m)
+
+    def _unit_sums(self, a: int, plays: int, total: float, missing: int) -> tuple[Any, Any, Any]:
+        """Return a row on the unit scale; without bounds, missing outcomes are left out."""
+        came = plays - missing
+        if not math.isfinite(self.low):
+            self._omitted[a] += missing
+            self._largest = max(self._largest, abs(total) / came)
+            return came, total, 0
+        unit = (total - came * self.low) / self._scale
+        return plays, min(max(unit, 0.0), float(came)), missing
+
+    # What is certain.
+
+    def _unit_intervals(self) -> tuple[F64, F64]:
+        from uli_fast.kernels._betting_live import beta_binomial, normal_mixture
+
+        state, K = self._state, len(self.labels)
+        level = math.log(K) - math.log(INTERVALS * self.learner.delta)
+        ends: F64 = np.empty((2, K))
+        if math.isfinite(self.low):
+            beta_binomial(state.n, state.total, self._lost, level, ends)
+        else:
+            R, rho = self._bets.test[1:]
+            normal_mixture(state.n, state.total, R, rho, level, ends)
+        # What was certain before still is; where the two do not meet, certificate() says so.
+        lower = np.maximum(ends[0], self._known[0])
+        upper = np.minimum(ends[1], self._known[1])
+        meet = lower <= upper
+        return np.where(meet, lower, ends[0]), np.where(meet, upper, ends[1])
+
+    def _narrow(self) -> None:
+        """Keep what intervals say at looks only, not when a state is loaded in between."""
+
+    def _unit_gap_bound(self) -> float:
+        lower, upper = self._unit_intervals()
+        return min(self._gap, gap_bound(lower, upper, self._state.active))
+
+    def _envelope(self, promise: Guarantee, t: int) -> float:
+        """Return F at the round that as many sweeps as were looked at take at most.
+
+        Its clock is that of sweeps: a block of many plays may be of few. Two arms have a smaller
+        F if one of them leads from the second sweep on, which plays asked for before the first
+        look and blocks need not keep to.
+        """
+        from uli_fast.kernels._book import SWEEPS
+
+        if self._complete is not None:
+            return math.inf  # what the looks before showed is in the bound
+        n, (K, r) = int(self._book.mark[SWEEPS]), (len(self.labels), self._bets.r)
+        assumed = _looks.pair_variance(np.array([float(n)]), K, r)[0]
+        if K == 2 and n and self._book.V.sum() > assumed * (1.0 + 1e-12):
+            from uli_fast.kernels._betting_live import boundary
+
+            limit, R, rho = self._bets.test
+            level = limit + (math.log(2.0) if self._bets.u.size else 0.0)
+            c = boundary(R * R * self._book.V.sum(), level, rho)
+            return float(min(promise.largest_gap, 2.0 * c / n * self._scale))
+        return float(promise.bound(1 + min(t - 1, n * (K - 1 + r))))
+
+    def _assumes(self, proved: bool) -> tuple[str, ...]:
+        return _assumptions.of_sweeps(self)
+
+    # Saving.
+
+    def _told_missing(self, extra: Mapping[str, Any]) -> int:
+        rows = [row for block in extra["blocks"] for row in block[2]]
+        return len(self._missing) + sum(int(row[3]) for row in rows)
+
+    def _extra(self) -> dict[str, Any]:
+        from uli_fast.kernels._book import ENTERED
+
+        g = int(self._book.mark[ENTERED])
+        cut = {"P", "Q", "up", "down"}
+        book = {
+            name: (x[:, :g] if name in cut else x).tolist()
+            for name, x in self._book._asdict().items()
+            if name not in ("stake", "odds")  # which theta decides
+        }
+        blocks = [
+            [b.position, b.id, [[a, *row] for a, row in b.sums.items()]] for b in self._blocks
+        ]
+        return {
+            "book": book,
+            "new": self._new.tolist(),
+            "sweeps": self._sweeps,
+            "gap": None if math.isinf(self._gap) else self._gap,
+            "leaders": [epoch.leader for epoch in self._epochs],
+            "thetas": [epoch.theta for epoch in self._epochs],
+            "at": self._at,
+            "asked": _runs(self._asked_in, self._ends),
+            "rest": list(self._rest),
+            "blocks": blocks,
+        }
+
+    def _load_extra(self, extra: Mapping[str, Any]) -> None:
+        from uli_fast.kernels._book import ENTERED
+
+        book = self._book
+        g = int(extra["book"]["mark"][ENTERED])
+        for name, values in extra["book"].items():
+            mine = getattr(book, name)
+            mine = mine[:, :g] if mine.ndim == 2 else mine
+            mine[...] = np.asarray(values, mine.dtype).reshape(mine.shape)
+        self._new[...] = np.asarray(extra["new"], np.float64)
+        self._sweeps = _check.whole("sweeps", extra["sweeps"], 0)
+        self._gap = math.inf if extra["gap"] is None else float(extra["gap"])
+        both = zip(extra["leaders"], extra["thetas"], strict=True)
+        self._epochs = [Epoch(int(leader), float(theta)) for leader, theta in both]
+        self._rest = [int(a) for a in extra["rest"]]
+        self._asked_in, self._ends = _unrolled(extra["asked"], len(self._arms))
+        self._turn_to(_check.whole("at", extra["at"], 0, len(self._epochs) - 1))
+        self._load_blocks(extra["blocks"])
+        self._check_sweeps()
+
+    def _load_blocks(self, saved: Any) -> None:
+        last = 0
+        for position, block_id, rows in saved:
+            sums = {self.labels[a]: row for a, *row in rows}
+            found = _check.block("sums", sums, self.labels, self.low, self.high)
+            if not last <= position <= self._settled:
+                raise StateError("state", "contradicts itself: blocks are not in order")
+            last = position
+            if block_id is not None and self._told_before(_check.key("block_id", block_id), found):
+                raise StateError("state", f"contradicts itself: block {block_id!r} is there twice")
+            self._note_block(Block(position, block_id, found))
+
+    def _check_sweeps(self) -> None:
+        """Refuse sweeps that are none: arms in order, none twice but the leader, who has r."""
+        if self._asked_in != sorted(self._asked_in):
+            raise StateError("state", "contradicts itself: a sweep was begun before an earlier one")
+        survivors = set(np.flatnonzero(self._state.active).tolist())
+        first = 0
+        for i, end in enumerate(self._ends):
+            if end or i + 1 == len(self._ends):
+                sweep = self._arms[first : i + 1] + ([] if end else self._rest[::-1])
+                leader = self._epochs[self._asked_in[i]].leader
+                wanted = [a for a in sorted(set(sweep)) for _ in range(self._times(a, leader))]
+                if sweep != wanted or not survivors <= set(sweep):
+                    raise StateError("state", f"contradicts itself: no sweep ends at {i + 1}")
+                first = i + 1
+
+    def _retrace(self, player: BettingPlayer) -> None:
+        """Be told what another player was told, blocks where they came."""
+        self._rewards, self._rest = list(player._rewards), list(player._rest)
+        self._asked_in, self._ends = list(player._asked_in), bytearray(player._ends)
+        self._missing.update(player._missing)
+        self._asked[:] = player._asked
+        for block in player._blocks:
+            self._arms = player._arms[: block.position]
+            self._settle()
+            self._note_block(block)
+            self._take_block(block.sums)
+        self._arms = list(player._arms)
+        self._settle()
+
+
+def _runs(epochs: list[int], ends: bytearray) -> list[list[int]]:
+    """Return sweeps as [epoch, decisions, how many alike in a row, whether they are whole]."""
+    runs: list[list[int]] = []
+    first = 0
+    for i, end in enumerate(ends):
+        if end or i + 1 == len(ends):
+            sweep = [epochs[i], i + 1 - first, 1, int(end)]
+            if end and runs and runs[-1][:2] == sweep[:2]:
+                runs[-1][2] += 1
+            else:
+                runs.append(sweep)
+            first = i + 1
+    return runs
+
+
+def _unrolled(runs: Any, size: int) -> tuple[list[int], bytearray]:
+    """Return the epochs and ends that ``_runs`` was given."""
+    epochs: list[int] = []
+    ends = bytearray()
+    for epoch, length, times, whole in runs:
+        many = _check.whole("asked", length) * _check.whole("asked", times)
+        if len(epochs) + many > size:
+            break
+        epochs += [_check.whole("asked", epoch, 0)] * many
+        ends += (bytes(length - 1) + bytes([bool(whole)])) * times
+    if len(epochs) != size:
+        raise StateError("state", "contradicts itself: sweeps and decisions differ")
+    return epochs, ends
