@@ -24,7 +24,7 @@ from uli_fast._log import Log
 from uli_fast._looks import next_look
 from uli_fast._typing import F64, I64
 from uli_fast.errors import UnsupportedError
-from uli_fast.players._assumptions import MEANS, NOT_LATER, ROWS
+from uli_fast.players._assumptions import MEANS, MISSING, ROWS, of_spread
 from uli_fast.players._certificate import Certificate
 
 Course = Callable[[Any, Log], Iterator[int]]
@@ -190,10 +190,12 @@ def certified(player: Any, course: Course) -> Certificate:
 def assumed(player: Any, log: Log, course: Course) -> tuple[str, ...]:
     """Return everything that is believed of a log and was not checked."""
     if course is in_rows:
-        first: tuple[str, ...] = (MEANS,)
+        found: list[str] = [MEANS]
     else:
-        first = (PLANNED, DRAWN) if course is in_blocks else (QUEUED, CHOSEN)
-    said = (x for x in player._assumes(True) if not x.startswith(MEANS))
-    rest = tuple(x for x in said if x != NOT_LATER)  # LOST says more
-    lost = (LOST,) * (log.missing > 0 and course is not in_rows)
-    return (*first, *rest, *lost, ROWS, *(() if log.declared else (FOUND,)))
+        found = [PLANNED, DRAWN] if course is in_blocks else [QUEUED, CHOSEN]
+    found.append(of_spread(player))
+    if player._lost.any():
+        found.append(MISSING)
+        if course is not in_rows:
+            found.append(LOST)
+    return (*found, ROWS, *(() if log.declared else (FOUND,)))
