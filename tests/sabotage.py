@@ -1714,6 +1714,56 @@ SABOTAGES = (
         'if about.pop("sharp", None) == 0:',
         "tests/older/test_0_7_0.py::test_a_study_goes_on_as_it_would_have",
     ),
+    # Replayed logs.
+    Sabotage(
+        "a replay uses rows twice",
+        "uli_fast/_replaying.py",
+        "self._at[arm] = at + n",
+        "self._at[arm] = at + (n + 1) // 2",
+        "tests/test_replay.py::test_queues_equal_the_naive_twin",
+    ),
+    Sabotage(
+        "a replay goes backwards",
+        "uli_fast/_log.py",
+        "found = np.array(arms, np.int64), np.array(rewards, np.float64)",
+        "found = np.array(arms, np.int64)[::-1], np.array(rewards, np.float64)[::-1]",
+        "tests/test_replay.py::test_blocks_equal_the_naive_twin",
+    ),
+    Sabotage(
+        "blocks of a log forget r",
+        "uli_fast/kernels/_betting_live.py",
+        "        r = plays[a] / sweeps\n",
+        "        r = 1.0\n",
+        "tests/test_replay.py::test_blocks_equal_the_naive_twin",
+    ),
+    Sabotage(
+        "all rows are used whoever made the log",
+        "uli_fast/_replaying.py",
+        'return in_blocks if assignment == "randomized" else in_queues',
+        "return in_blocks",
+        "tests/test_replay.py::test_the_best_arm_is_lost_within_delta",
+    ),
+    Sabotage(
+        "empty cells are outcomes of 0",
+        "uli_fast/_replaying.py",
+        "int(np.isnan(rewards).sum())",
+        "0",
+        "tests/test_replay.py::test_missing_outcomes_count_at_their_worst",
+    ),
+    Sabotage(
+        "empty cells are outcomes of 0 in successive elimination",
+        SE,
+        "            lost[a] += 1\n        else:",
+        "            lost[a] += 0\n        else:",
+        "tests/test_replay.py::test_missing_outcomes_count_at_their_worst",
+    ),
+    Sabotage(
+        "an arm is dropped before its rows had come",
+        "uli_fast/_replaying.py",
+        "row = max(row, *(queues.row(arm, n) for arm, n in plays.items()))",
+        "row = min(queues.row(arm, n) for arm, n in plays.items())",
+        "tests/test_replay.py::test_queues_equal_the_naive_twin",
+    ),
 )
 
 

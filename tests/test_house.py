@@ -56,7 +56,7 @@ def test_problems_know_no_learner(path):
 
 
 def test_only_runs_comparisons_plans_and_the_command_line_report():
-    doors = ("runs.py", "compare.py", "characteristics.py")
+    doors = ("runs.py", "compare.py", "characteristics.py", "replay.py")
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.parent.name in ("report", "cli") or path.name in doors:
             continue
@@ -145,6 +145,7 @@ def test_datasets_have_sources():
         "docs/planning.md",
         "docs/rivals.md",
         "docs/races.md",
+        "docs/replay.md",
         "docs/studies.md",
     ],
 )

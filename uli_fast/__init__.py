@@ -52,6 +52,8 @@ _HOME = {
     "OperatingCharacteristics": "planning.characteristics",
     "fixed_trial": "planning.fixed_trial",
     "operating_characteristics": "planning.operating_characteristics",
+    "replay": "replay",
+    "Replay": "replay",
     "restore": "players",
     "Study": "study",
     "TurningPoint": "turning_point",
@@ -93,6 +95,7 @@ __all__ = [
     "PhasedElimination",
     "PolicyElimination",
     "Race",
+    "Replay",
     "Runs",
     "Scrible",
     "SpannerElimination",
@@ -115,6 +118,7 @@ __all__ = [
     "operating_characteristics",
     "play",
     "race",
+    "replay",
     "restore",
     "simulate",
     "turning_point",
@@ -159,6 +163,7 @@ if TYPE_CHECKING:
     from uli_fast.problems.linear import LinearBandit
     from uli_fast.problems.tabular_mdp import TabularMDP
     from uli_fast.race import Race, race
+    from uli_fast.replay import Replay, replay
     from uli_fast.runs import Runs
     from uli_fast.simulate import simulate
     from uli_fast.spanners import barycentric_spanner, verify_spanner

@@ -13,6 +13,7 @@ from uli_fast.cli.demo import demo
 from uli_fast.cli.doctor import doctor
 from uli_fast.cli.merge import merge
 from uli_fast.cli.plan import plan
+from uli_fast.cli.replay import replay
 from uli_fast.cli.report import report
 from uli_fast.cli.run import run
 from uli_fast.cli.study import study
@@ -37,5 +38,5 @@ def main() -> None:
     """Bandit learners that never go back to a bad choice."""
 
 
-for command in (datasets, demo, doctor, merge, plan, report, run, study, verify):
+for command in (datasets, demo, doctor, merge, plan, replay, report, run, study, verify):
     main.add_command(command)

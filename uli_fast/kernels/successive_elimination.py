@@ -129,6 +129,37 @@ def absorb_rows(
 
 
 @kernel
+def absorb_log(
+    state: ArmState,
+    bounds: Bounds,
+    known: F64,
+    lost: I64,
+    arms: I64,
+    rewards: F64,
+    delta: float,
+    R: float,
+) -> int:
+    """Take in rows of a log until one of them drops somebody; return how many that were.
+
+    NaN is a missing reward; ``lost`` counts them.
+    """
+    left = count_active(state.active)
+    for i in range(arms.shape[0]):
+        a = arms[i]
+        if not state.active[a]:
+            continue
+        total = state.total[a]
+        if np.isnan(rewards[i]):
+            lost[a] += 1
+        else:
+            total += rewards[i]
+        absorb(state, bounds, known, a, total, lost[a], delta, R)
+        if count_active(state.active) < left:
+            return i + 1
+    return int(arms.shape[0])
+
+
+@kernel
 def play_singly(
     law: Law, state: ArmState, bounds: Bounds, k: int, sweep: bool, delta: float, R: float
 ) -> None:

@@ -59,13 +59,14 @@ class Line(NamedTuple):
         return _MARKERS[self.cycle]
 
 
+def pen(i: int) -> tuple[str, int]:
+    """Return the colour of the i-th of several lines, and how often it has come before."""
+    return _COLOURS[i % len(_COLOURS)], i // len(_COLOURS) % len(_DASHES)
+
+
 def lines_of(runs: Sequence[Runs], names: Sequence[str]) -> list[Line]:
     """Return a line per Runs, each with its colour and, where they run out, its pattern."""
-    n = len(_COLOURS)
-    return [
-        Line(name, r, _COLOURS[i % n], i // n % len(_DASHES))
-        for i, (name, r) in enumerate(zip(names, runs, strict=True))
-    ]
+    return [Line(name, r, *pen(i)) for i, (name, r) in enumerate(zip(names, runs, strict=True))]
 
 
 def widths(n: int) -> list[float]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check
-from uli_fast.errors import ArgumentError, MissingExtraError, ReportError
+from uli_fast.errors import MissingExtraError
 from uli_fast.report.canvas import rows
+from uli_fast.report.figures import checked_target, save_figure
 from uli_fast.report.page import render, write_page
 from uli_fast.report.svg import inline_svg
 from uli_fast.report.tables import plain_table
@@ -105,23 +106,12 @@ def race_figure(race: Race, path: str | os.PathLike[str] | None = None) -> Figur
     except ImportError:
         raise MissingExtraError("plot needs matplotlib: pip install 'uli-fast[report]'") from None
     figure = Figure(figsize=(10.0, 1.6 + 0.3 * len(race.ranking)), layout="constrained")
-    target = None if path is None else _check.path("path", path)
-    if target is not None and target.suffix:
-        kinds = sorted(figure.canvas.get_supported_filetypes())
-        if target.suffix[1:].lower() not in kinds:
-            said = f"must end in one of {', '.join(kinds)}; got {target.name!r}"
-            raise ArgumentError("path", said)
+    target = checked_target(figure, path)
     left, right = figure.subplots(1, 2)
     draw_intervals(left, race.ranking)
     draw_lengths(right, race.ranking)
     figure.suptitle(label(race.verdict(), 120), fontsize=10, parse_math=False)
-    if target is not None:
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(target, dpi=150)
-        except OSError as problem:
-            reason = problem.strerror or problem
-            raise ReportError(f"{target} cannot be written: {reason}") from problem
+    save_figure(figure, target)
     return figure
 
 
