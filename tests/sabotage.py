@@ -237,10 +237,8 @@ SABOTAGES = (
     Sabotage(
         "betting: half of the variance",
         BET,
-        "mixed = log_mix(D, R * R * (book.V[j] + book.V[a]), rho)\n    if bets.u.shape[0] == 0:\n"
-        "        return mixed >= limit",
-        "mixed = log_mix(D, 0.5 * R * R * (book.V[j] + book.V[a]), rho)\n"
-        "    if bets.u.shape[0] == 0:\n        return mixed >= limit",
+        "return log_mix(D, R * R * (book.V[j] + book.V[a]), rho)",
+        "return log_mix(D, 0.5 * R * R * (book.V[j] + book.V[a]), rho)",
         f"{BETTING}::test_failures_stay_within_delta[gaussian]",
     ),
     Sabotage(

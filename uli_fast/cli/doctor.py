@@ -176,8 +176,8 @@ def _warm_up_betting() -> None:
     """Take blocks, missing outcomes and unbounded ones, and read intervals."""
     import uli_fast as uli
 
-    for bounds in ({}, {"low": -math.inf, "high": math.inf}):
-        player: Any = uli.BettingElimination(R=0.5).start(2, **bounds)
+    for low, high in ((0.0, 1.0), (-math.inf, math.inf)):
+        player: Any = uli.BettingElimination(R=0.5).start(2, low=low, high=high)
         for reward in (0.0, 0.5):
             player.tell(player.ask().id, reward)
         player.tell_block({arm: (plays + 2, 1.0) for arm, plays in player.allocation().items()})

@@ -36,11 +36,11 @@ def new_bets(K: int, delta: float, R: float, r: int, bounded: bool) -> Bets:
     """Return the bets on K arms at level delta, whole; none but the mixture if unbounded."""
     from uli_fast.kernels._book import Bets
 
-    u, log_w, rest, enter = (x.copy() for x in _grid())
+    u, log_w, rest, enter = _grid()
     if not bounded:
         u, log_w, rest, enter = u[:0], log_w[:0], rest[-1:], enter[:0]
     test = np.array([log_threshold(K, ELIMINATION * delta), R, sharpest_variance(R)])
-    return Bets(u, log_w, rest, enter, test, r)
+    return Bets(u.copy(), log_w.copy(), rest.copy(), enter.copy(), test, r)
 
 
 def new_book(K: int, bets: Bets) -> Book:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import uli_fast as uli
+from uli_fast.guarantees import Guarantee
 from uli_fast.verify import Outcome, exact
 
 # How much of what the nice event allows an adversary uses up; sums of rewards are rounded.
@@ -20,13 +21,12 @@ def simulate(
     return uli.simulate(learner, problem, horizon, replications, seed, n_jobs=-1, **more)
 
 
-def uli_outcome(runs: Any, what: str, learner: Any, problem: Any) -> Outcome:
-    """Count the runs that went beyond the paper's F at any round, where F came to say something.
+def uli_outcome(runs: Any, what: str, printed: Guarantee) -> Outcome:
+    """Count the runs that went beyond F as printed at any round, where it came to say something.
 
-    Where the nice event held none may, and no best arm may be lost. The same for the F of the
-    schedule, which the runs were made with.
+    Where the nice event held none may, and no best arm may be lost. The same for the F that
+    the runs were made with.
     """
-    printed = learner.guarantee(problem, form="paper")
     ratio, M, delta = runs.worst_ratio_against(printed), runs.replications, printed.delta
     beyond, scheduled = ratio > 1.0, ~runs.holds
     failures = max(int(beyond.sum()), int(scheduled.sum()))

@@ -224,4 +224,4 @@ def linear_uli(quick: bool) -> Outcome:
     M = 200 if quick else 5000
     learner = uli.LinearElimination(0.1, R=1.0)
     runs = simulate(learner, problem, 10**12, M, seed=6)
-    return uli_outcome(runs, "20 arms in 3 dimensions", learner, problem)
+    return uli_outcome(runs, "20 arms in 3 dimensions", learner.guarantee(problem, form="paper"))
