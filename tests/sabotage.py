@@ -1401,13 +1401,6 @@ SABOTAGES = (
         "tests/theory/test_betting.py::test_simulated_drops_are_as_frequent_as_enumerated",
     ),
     Sabotage(
-        "proof of betting: theta is shrunk half as much",
-        "uli_fast/kernels/betting_elimination.py",
-        "(book.S[j] + 0.5) / (book.N[j] + 1.0)",
-        "(book.S[j] + 0.25) / (book.N[j] + 0.5)",
-        "tests/theory/test_betting.py::test_simulated_drops_are_as_frequent_as_enumerated",
-    ),
-    Sabotage(
         "proof of betting: F of two arms forgets that the first sweep has no leader",
         "uli_fast/_looks.py",
         "return n * (1.0 + 1.0 / r) + 1.0 - 1.0 / r",

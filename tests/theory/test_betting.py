@@ -506,21 +506,24 @@ def test_the_ends_of_an_interval_rise_with_the_sum():
 @pytest.mark.parametrize("r", [1, 2])
 @pytest.mark.parametrize("means", [(0.5, 0.3), (0.9, 0.8)])
 def test_paths_are_those_of_the_naive_twin(r, means):
-    """The same drops at the same looks on random paths, so the probabilities are of the rule."""
+    """Wealth, theta and drops at every look of random paths: the probabilities are of the rule."""
     rng = np.random.default_rng([25, r])
     for _ in range(40):
         table = (rng.random((2, 40)) < np.array(means)[:, None]).astype(float)
+        out = naive.play(told_by(table), 2, exact.rounds_of(10, r), 0.9, r)
         paths, drops = exact.start(), None
-        for n in range(10):
+        for n, look in enumerate(out["looks"]):
             plays = [r if a == paths.leader[0] else 1 for a in range(2)]
             begin = paths.N[0].astype(int)
             sums = [int(table[a, begin[a] : begin[a] + plays[a]].sum()) for a in range(2)]
             paths = paths.after(n, plays, sums, means)
             falls = paths.look(1 / (0.9 * 0.9))
+            (other,) = look["log_wealth"]
+            assert (paths.leader[0], paths.theta[0]) == (look["leader"], look["theta"])
+            found = math.log(paths.wealth(1 - other, other)[0])
+            assert math.isclose(found, look["log_wealth"][other], abs_tol=1e-10)
             if falls[0][0] or falls[1][0]:
                 drops = (n + 1, int(falls[1][0]))
-                break
-        out = naive.play(told_by(table), 2, exact.rounds_of(10, r), 0.9, r)
         gone = [a for a in range(2) if out["eliminated"][a]]
         assert drops == ((len(out["looks"]), gone[0]) if gone else None)
 
@@ -586,8 +589,3 @@ def test_the_page_names_tests_that_exist():
     page = (root / "docs/proofs.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(test_\w+)`", page))
     assert len(named) > 20 and named <= written
-    errata = (
-        (root / "docs/errata.md").read_text(encoding="utf-8").split("## Ours")[1].split("\n## ")[0]
-    )
-    named = set(re.findall(r"`(test_\w+)`", errata))
-    assert len(named) >= 3 and named <= written
