@@ -245,11 +245,11 @@ def test_a_trial_says_what_the_library_says(tmp_path):
 
 
 def test_every_learner_takes_part_and_the_fixed_trial_beside_them():
-    from uli_fast.planning.usual import available
+    from uli_fast.planning.usual import USUAL
 
     code, text = plan(*TRIAL, "--replications", "3", "--followed", "1e4")
     assert code == 0
-    for name in (*available(), "fixed-size trial"):
+    for name in (*USUAL, "fixed-size trial"):
         assert sum(line.startswith(name[:16]) for line in text.splitlines()) == 2
     fixed = uli.fixed_trial(uli.BernoulliBandit([0.9, 0.6, 0.5]), 3000)
     assert f"{fixed.needed(0.9)[1]:,}" in text

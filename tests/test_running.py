@@ -62,31 +62,32 @@ def test_an_error_in_a_thread_comes_out():
 def test_demo(tmp_path):
     done = CliRunner().invoke(
         main,
-        ["demo", "--horizon", "10000000", "--replications", "4", "--out", str(tmp_path / "out")],
+        [*"demo --horizon 10000000 --replications 4 --trials 20 --out".split(), str(tmp_path)],
     )
     assert done.exit_code == 0, done.output
-    assert "SuccessiveElimination" in done.output
-    row = next(line for line in done.output.splitlines() if "Meta (small constant)" in line)
-    assert re.search(r"[0-4]/4[*]", row)
-    assert "NO GUARANTEE" in done.output
-    assert (tmp_path / "out" / "gap.png").stat().st_size > 10_000
+    assert done.output.index("BettingElimination") < done.output.index("SuccessiveElimination")
+    assert "17,187 patients" in done.output
+    assert "Deaths avoided: expected, against equal allocation" in done.output
+    assert "loses the best one" in " ".join(done.output.split())
+    assert (tmp_path / "trial.html").stat().st_size > 10_000
+    row = next(line for line in done.output.splitlines() if line.startswith("LilUCB "))
+    assert "never drops" in row
+    assert (tmp_path / "gap.png").stat().st_size > 10_000
 
 
 def test_the_demo_says_what_its_page_says(tmp_path):
     """Of learners with F and without, and nothing that was not seen."""
-    words = ["demo", "--horizon", "100000000", "--replications", "3", "--out", str(tmp_path)]
+    words = [*"demo --horizon 100000000 --replications 3 --trials 2 --out".split(), str(tmp_path)]
     said = " ".join(CliRunner(env={"COLUMNS": "200"}).invoke(main, words).output.split())
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     found = re.search(r'<p class="headline">(.*?)</p>\s*<p>(.*?)</p>', page, re.DOTALL)
     assert found is not None
     for sentence in (found[1], *found[2].split(". ")):
         assert sentence in said
-    assert "Meta (small constant)* (3 of 3 runs)" in said
-    assert "* no F of its own; held against that of" in said
-    assert "Meta (small constant): no guarantee covers the parameters on this problem" in said
+    assert "UCB* (3 of 3 runs)" in said
+    assert "* no F of its own; held against that of BettingElimination, the tightest" in said
     assert "held at every round of every run of the learners that have one." in said
-    row = r"Meta \(small constant\)</th>.*?3\u00a0of\u00a03\*</data>"
-    assert re.search(row, page, re.DOTALL)
+    assert re.search(r"LilUCB</th>.*?3\u00a0of\u00a03\*</data>", page, re.DOTALL)
     assert "The elimination learners" not in said
 
 

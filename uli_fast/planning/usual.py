@@ -21,21 +21,13 @@ USUAL = (
 )
 
 
-def available() -> tuple[str, ...]:
-    """Return those of the usual learners that this version has."""
-    import uli_fast
-
-    return tuple(name for name in USUAL if hasattr(uli_fast, name))
-
-
 def usual_learners(
     delta: float, R: float | None = None, names: Sequence[str] | None = None
 ) -> dict[str, ArmLearner]:
     """Return the usual learners, or those named, each with the parameters that it takes."""
     import uli_fast
 
-    known = available()
-    chosen = known if names is None else [_check.one_of("learners", x, known) for x in names]
+    chosen = USUAL if names is None else [_check.one_of("learners", x, USUAL) for x in names]
     given = {"delta": delta, "R": R}
     found: dict[str, Any] = {}
     for name in chosen:
