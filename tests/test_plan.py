@@ -131,9 +131,9 @@ def test_a_tabular_mdp():
 def test_constants_come_with_their_sources():
     code, text = plan("--arms", "3", "--constants")
     assert code == 0
-    assert "upperbound_pull" in text
-    assert "4608" in text
-    assert "upperbound_pull" not in plan("--arms", "3")[1]
+    assert "wd(n) = R sqrt" in text
+    assert "576" in text
+    assert "wd(n) = R sqrt" not in plan("--arms", "3")[1]
 
 
 def test_turning_points():

@@ -20,8 +20,6 @@ from uli_fast._typing import F64
 
 # No phase is longer than by this factor, whichever way its length was rounded on the way.
 ROUNDED_UP = 1.0 + 1e-12
-# Rounds from here on are not all floats: an array of them is looked up a little earlier.
-EXACT, EARLIER = 2.0**53, 1.0 - 1e-15
 # The table ends here; what is beyond has the bound of its last phase.
 LAST_ROUND, MOST_PHASES = 2**1000, 1100
 
@@ -39,7 +37,7 @@ def successive(t: F64, delta: float, p: Parameters) -> F64:
 
     That test comes after round K + 1: the first sweep only initialises.
     """
-    plays = np.maximum(1.0, np.floor_divide(_earlier(t) - 1.0, p["K"]))
+    plays = np.maximum(1.0, np.floor_divide(t - 1.0, p["K"]))
     bound: F64 = 4.0 * width(plays, p["K"], delta, p["R"])
     return np.where(t > p["K"] + 1.0, bound, np.maximum(bound, p["largest_gap"]))
 
@@ -151,9 +149,12 @@ class Steps:
         return self.gaps[bisect_left(self.ends, t)]
 
     def at_all(self, t: F64) -> F64:
-        """Return the bounds at many rounds."""
+        """Return the bounds at many rounds.
+
+        Rounds that are no floats are rounded as ends are: none falls in a later phase.
+        """
         ends, gaps = self._arrays
-        return np.asarray(gaps[np.searchsorted(ends, _earlier(t))])
+        return np.asarray(gaps[np.searchsorted(ends, t)])
 
     def total(self, T: int, most: float) -> float:
         """Sum the bound over rounds 1 to T, each at most ``most``."""
@@ -192,8 +193,3 @@ def table(rounds: Callable[[int], int], gap: Callable[[int], float]) -> Steps:
 def rounded_up(x: float) -> int:
     """Return a whole number that is not below x, however x was rounded."""
     return math.ceil(x * ROUNDED_UP)
-
-
-def _earlier(t: F64) -> F64:
-    """Return rounds, those that floats may have rounded up a little earlier."""
-    return np.where(t < EXACT, t, t * EARLIER)

@@ -129,12 +129,13 @@ def test_estimated_losses_on_the_edge(mode):
     """What the Condition and both concentration lemmas leave of a phase (docs/errata.md)."""
     learner, tight = uli.MetaElimination(delta=0.5, mode=mode), []
     features = np.zeros((4, 0))
+    kappa = math.sqrt(1.0 / (2.0 * 62.0 * 4.0)) if mode == "sharp" else math.sqrt(0.5)
     for seed in range(400):
         rng = np.random.default_rng(seed)
         phase = learner.schedule(features, None)(int(rng.integers(1, 8)))
-        T, u = phase.rounds, phase.threshold / MODES[mode].threshold
+        T, u = phase.rounds, phase.threshold / learner.constants(features, phase.delta).threshold
         gaps = np.append(0.0, rng.random(3) * 50.0 * rng.random() * u / T)
-        deviation = ((1.0 + math.sqrt(2.0)) * u + T * gaps) / 2.0 + u / math.sqrt(2.0)
+        deviation = ((1.0 + 2.0 * kappa) * u + T * gaps) / 2.0 + kappa * u
         side = rng.choice([-1.0, 1.0], 4) if seed % 2 else np.array([1.0, -1.0, -1.0, -1.0])
         estimates = T * (0.3 + gaps) + EDGE * deviation * side
         kept = estimates - estimates.min() <= phase.threshold
