@@ -23,7 +23,7 @@ from uli_fast.kernels._wealth import log_mix, next_look
 from uli_fast.race.verdict import levels
 
 ABILITIES = np.array([1.2, 0.9, 0.8, 0.6, 0.5, 0.3, 0.0, -0.5])
-K, DELTA, LIST, MOST = ABILITIES.size, 0.05, 4000, 60_000
+K, DELTA, LIST, MOST = ABILITIES.size, 0.05, 4000, 15_000
 BETS = math.sqrt(2.0) * 2.0 ** (-0.5 * np.arange(67))
 RAW = (np.arange(67) + 8.0) ** -1.5
 LOG_WEIGHTS = np.log(RAW / RAW.sum())
@@ -92,7 +92,7 @@ def row(spread: float, what: str, runs: int) -> str:
     )
 
 
-def main(runs: int = 2000) -> None:
+def main(runs: int = 1000) -> None:
     print("| spread | form | instances | evaluations | saved of 32,000 | best lost |")
     print("|---|---|---|---|---|---|")
     for spread in (0.0, 1.5, 3.0):

@@ -163,6 +163,24 @@ def test_a_write_that_is_interrupted_after_its_commit_is_not_written_twice(
     assert essence(race(path)[0]) == undisturbed
 
 
+def test_what_comes_after_an_interrupted_write_is_written_too(folder, monkeypatch):
+    path, add, first = folder / "race.db", record.Journal.add, record.Outcome(0, 0, 0.5)
+    later = record.Outcome(0, 1, None, "late")
+    found, _, _ = record.Record.open(path, {"seed": 1, "low": 0.0, "high": 1.0})
+
+    def interrupted(self, *about):
+        add(self, *about)
+        raise KeyboardInterrupt
+
+    found.add([first])
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(record.Journal, "add", interrupted)
+        found.flush()
+    found.add([later])
+    found.close()
+    assert recorded(path) == [list(first), list(later)]
+
+
 CHANGES = {
     "delta": {"delta": 0.2},
     "eps": {"eps": 0.1},
