@@ -16,7 +16,7 @@ from uli_fast.players._chances import beta_chance, normal_chance
 
 
 def test_expected_plays_are_those_of_all_histories():
-    means, T, M = (0.7, 0.4), 10, 40_000
+    means, T, M = (0.7, 0.4), 8, 15_000
     runs = uli.simulate(uli.ThompsonSampling(), uli.BernoulliBandit(means), T, M, seed=1)
     plays = runs.final_plays[:, 0]
     error = plays.std() / math.sqrt(M)
@@ -64,7 +64,7 @@ def test_rewards_inside_the_range_are_tossed():
     """Beta rewards of mean 1/2 leave the posterior that coins of 1/2 do."""
     pairs = (uli.BetaBandit([2.0, 1.0], [2.0, 3.0]), uli.BernoulliBandit([0.5, 0.25]))
     one, two = (
-        uli.simulate(uli.ThompsonSampling(), p, 300, 3000, seed=5 + i).final_plays[:, 0]
+        uli.simulate(uli.ThompsonSampling(), p, 300, 1500, seed=5 + i).final_plays[:, 0]
         for i, p in enumerate(pairs)
     )
     assert kstest(one, two).pvalue > 1e-3

@@ -272,6 +272,10 @@ def follow_line(law: Any, state: ArmState, ix: KlIndices) -> tuple[int, int, Any
     """Play the leader for a while; return it, the plays made and its new sum."""
     t = state.clock[ROUND]
     level = np.log(float(t + 1))
+    # All of them: how blocks are drawn must not depend on what was computed when, or where a
+    # chunk began.
+    for a in range(ix.value.shape[0]):
+        solve(ix, a, level)
     A, second = front(ix, level)
     n, total = state.n[A], state.total[A]
     fresh = is_fresh(law, A, n)

@@ -90,12 +90,18 @@ def draw_normal(rng: Any, n: I64, total: Total, R: float) -> int:
     return arm
 
 
-@kernel
-def as_coin(rng: Any, reward: float) -> bool:
+@step
+def toss(rng: Any, reward: float) -> bool:
     """Return whether a reward in [0, 1] counts as a success."""
     if 0.0 < reward < 1.0:
         return bool(rng.random() < reward)
     return reward >= 1.0
+
+
+@kernel
+def as_coin(rng: Any, reward: float) -> bool:
+    """Return whether a reward in [0, 1] counts as a success (the live step)."""
+    return toss(rng, reward)
 
 
 @step
@@ -112,10 +118,10 @@ def count(state: ArmState, record: Record, a: int) -> None:
 @kernel
 def play_coins(law: Law, state: ArmState, record: Record, T: int, budget: int) -> bool:
     """Play rewards in [0, 1]; ``total`` counts successes. Say whether T is reached."""
-    shapes = all_shapes(state.n, state.total)
+    shapes, rng = all_shapes(state.n, state.total), law.rng
     for _ in range(min(budget, T - state.clock[ROUND])):
-        a = largest(law.rng, shapes)
-        state.total[a] += as_coin(law.rng, draw_reward(law, a, state.n[a]))
+        a = largest(rng, shapes)
+        state.total[a] += toss(rng, draw_reward(law, a, state.n[a]))
         count(state, record, a)
         reshape(shapes, a, float(state.total[a]), float(state.n[a] - state.total[a]))
     return bool(state.clock[ROUND] == T)
