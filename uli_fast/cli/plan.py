@@ -116,9 +116,8 @@ def plan(
     if best_mean is not None and (dimension is not None or mdp is not None or gaps is not None):
         raise click.UsageError("--best-mean goes with --arms, --means or --dataset")
     asked = Asked(patients, learners, followed, events, html)
-    asked.refuse(
-        dataset is None and means is None, bool(horizon or constants or turning_point or best_mean)
-    )
+    others = bool(horizon or constants or turning_point or best_mean is not None)
+    asked.refuse(dataset is None and means is None, others)
     rewards = subjects.rewards(low, high, noise, 0.0 if dimension is None else -1.0)
     if mdp is not None:
         subject = subjects.decision_process(mdp, delta)
