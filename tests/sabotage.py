@@ -1837,7 +1837,7 @@ SABOTAGES = (
         "uli_fast/planning/_staying.py",
         "most = int(enough[0]) + 1",
         "most = max(1, int(enough[0]))",
-        "tests/planning/test_stated_mean.py::test_golden_rounds",
+        "tests/planning/test_stated_mean.py::test_a_found_look_is_one_at_which_the_naive_bound_is_small",
     ),
     Sabotage(
         "stated mean: F is not looked at",

@@ -127,6 +127,8 @@ def test_the_bound_falls_in_steps_that_were_fixed_in_advance():
     n = planned.rounds_until(eps)
     assert n < F.rounds_until(eps)
     assert planned.bound(n) > eps == planned.bound(n + 1)
+    among = planned.bound([n, n + 1, 10**6])  # later rounds do not change earlier ones
+    assert among.tolist() == [planned.bound(x) for x in (n, n + 1, 10**6)]
     assert type(planned.bound(n)) is float
     assert planned.bound(10**8) < planned.bound(10**7) < eps
 
