@@ -276,3 +276,37 @@ def test_a_dataset_gives_a_trial_its_names():
     code, text = plan("--dataset", "isis2", "--patients", "2000", "--replications", "3")
     assert code == 0
     assert "streptokinase" in text
+
+
+def test_a_stated_best_mean_adds_a_row_that_says_so():
+    code, text = plan("--arms", "4", "--eps", ".1,.03,.01", "--best-mean", ".92")
+    assert code == 0
+    planned = uli.BettingElimination(0.05).planned(4, 0.92)
+    lines = text.splitlines()
+    (name,) = (i for i, line in enumerate(lines) if line.strip() == "if the best mean is 0.92")
+    assert lines[name - 1].split() == ["BettingElimination,", "9290", "66525", "5.21e+05", "\u2013"]
+    assert planned.rounds_until(0.1) == 9290
+    for sentence in ("a plan, not a guarantee", *planned.assumes):
+        assert sentence in " ".join(text.split())
+    assert row(text, "BettingElimination")[0] == "12705"  # F, whatever the best mean
+    without = plan("--arms", "4", "--eps", ".1,.03,.01")[1]
+    assert "best mean" not in without and "\u2013" not in without
+
+
+def test_a_stated_best_mean_beside_known_means():
+    code, text = plan("--means", "32,16", "--low", "0", "--high", "40", "--best-mean", "32")
+    assert code == 0
+    problem = uli.BernoulliBandit([32.0, 16.0], 0.0, 40.0)
+    wanted = uli.BettingElimination(0.05).planned(problem, 32.0).rounds_until(0.1, problem.gaps)
+    (line,) = (x for x in text.splitlines() if "BettingElimination," in x)
+    assert line.split()[1:4] == [str(wanted)] * 3
+    for words, wrong in (
+        (("--means", ".9,.5", "--best-mean", ".99"), "best_mean: must be that of the problem, 0.9"),
+        (("--arms", "4", "--best-mean", "1"), "best_mean: must lie strictly between 0 and 1"),
+        (("--gaps", ".1", "--best-mean", ".9"), "--best-mean goes with"),
+        (("--mdp", "2", "2", "2", "--best-mean", ".9"), "--best-mean goes with"),
+        (("--arms", "4", "--dimension", "2", "--best-mean", ".9"), "--best-mean goes with"),
+        (("--means", ".9,.5", "--patients", "9", "--best-mean", "0"), "does not go with"),
+    ):
+        code, text = plan(*words)
+        assert code != 0 and wrong in " ".join(text.split()), words

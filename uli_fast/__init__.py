@@ -50,6 +50,7 @@ _HOME = {
     "Comparison": "compare",
     "FixedTrial": "planning.fixed_trial",
     "OperatingCharacteristics": "planning.characteristics",
+    "Planned": "planning.stated_mean",
     "fixed_trial": "planning.fixed_trial",
     "operating_characteristics": "planning.operating_characteristics",
     "replay": "replay",
@@ -93,6 +94,7 @@ __all__ = [
     "MetaElimination",
     "OperatingCharacteristics",
     "PhasedElimination",
+    "Planned",
     "PolicyElimination",
     "Race",
     "Replay",
@@ -150,6 +152,7 @@ if TYPE_CHECKING:
     from uli_fast.planning.characteristics import OperatingCharacteristics
     from uli_fast.planning.fixed_trial import FixedTrial, fixed_trial
     from uli_fast.planning.operating_characteristics import operating_characteristics
+    from uli_fast.planning.stated_mean import Planned
     from uli_fast.play import play
     from uli_fast.players import restore
     from uli_fast.problems import datasets, mdps

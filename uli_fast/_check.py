@@ -402,6 +402,18 @@ def within(name: str, value: F64, low: float, high: float) -> None:
         )
 
 
+def inside(name: str, value: Any, low: float, high: float) -> float:
+    """Return a float strictly between low and high; True is not a number."""
+    if isinstance(value, bool | np.bool_):
+        raise ArgumentError(name, f"must be a number, got {value!r}")
+    result = number(name, value)
+    if not low < result < high:
+        raise ArgumentError(
+            name, f"must lie strictly between {low:g} and {high:g}, got {shown(value)}"
+        )
+    return result
+
+
 def interval(low: Any, high: Any) -> tuple[float, float]:
     """Return a finite range with low < high."""
     lo, hi = number("low", low), number("high", high)

@@ -10,6 +10,7 @@ import click
 if TYPE_CHECKING:
     from uli_fast._typing import F64
     from uli_fast.guarantees import Guarantee
+    from uli_fast.planning.stated_mean import Planned
     from uli_fast.problems.arms import ArmBandit
 
 
@@ -41,6 +42,7 @@ class Subject(NamedTuple):
     problem: ArmBandit | None = None  # where the gaps are known
     gaps: F64 | None = None
     R: float | None = None
+    about: Any = None  # what a best mean can be stated for
 
 
 def rewards(low: float | None, high: float | None, R: float | None, lowest: float) -> Rewards:
@@ -58,6 +60,7 @@ def _finite(about: Any, delta: float, R: float | None = None) -> tuple[Any, tupl
     import uli_fast as uli
 
     learners: dict[str, Any] = {
+        "BettingElimination": uli.BettingElimination(delta, R=R),
         "SuccessiveElimination": uli.SuccessiveElimination(delta, R),
         "PhasedElimination": uli.PhasedElimination(delta, R),
         "Meta, Exp3.P": uli.MetaElimination(uli.Exp3P(), delta),
@@ -72,6 +75,13 @@ def _finite(about: Any, delta: float, R: float | None = None) -> tuple[Any, tupl
     return bounds, tuple(notes)
 
 
+def planned(subject: Subject, delta: float, best_mean: float) -> Planned:
+    """Return what to expect of BettingElimination if this is the best mean."""
+    import uli_fast as uli
+
+    return uli.BettingElimination(delta, R=subject.R).planned(subject.about, best_mean)
+
+
 def arms(K: Any, about: Rewards, delta: float) -> Subject:
     """Plan for a number of arms of which nothing is known but the range."""
     from uli_fast import _check
@@ -82,7 +92,8 @@ def arms(K: Any, about: Rewards, delta: float) -> Subject:
     scale = about.high - about.low
     # Numbers say nothing of the rewards: an R that is given is taken at its word.
     info = ArmsInfo(_check.whole("arms", K), 1.0, scale, low=about.low, high=about.high)
-    return Subject(f"{K} arms, {about}", *_finite(info, delta, about.R))
+    bounds, notes = _finite(info, delta, about.R)
+    return Subject(f"{K} arms, {about}", bounds, notes, R=about.R, about=info)
 
 
 def vectors(K: Any, d: int, about: Rewards, delta: float) -> Subject:
@@ -133,7 +144,7 @@ def trial(dataset: str, delta: float) -> Subject:
     _check.one_of("dataset", dataset, uli.datasets.names())
     problem = uli.datasets.load(dataset)
     title = uli.datasets.info(dataset)["title"]
-    return Subject(title, *_finite(problem, delta), problem, problem.gaps)
+    return Subject(title, *_finite(problem, delta), problem, problem.gaps, about=problem)
 
 
 def known_means(given: Any, names: Any, about: Rewards, delta: float) -> Subject:
@@ -152,7 +163,8 @@ def known_means(given: Any, names: Any, about: Rewards, delta: float) -> Subject
         assert about.R is not None
         problem, what = uli.GaussianBandit(means, about.R, names), str(about)
     title = f"{problem.n_arms} arms, {what}"
-    return Subject(title, *_finite(problem, delta, about.R), problem, problem.gaps, about.R)
+    found = _finite(problem, delta, about.R)
+    return Subject(title, *found, problem, problem.gaps, about.R, problem)
 
 
 def gaps(given: Any, about: Rewards, delta: float) -> Subject:

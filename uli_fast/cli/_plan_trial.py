@@ -30,7 +30,7 @@ class Asked(NamedTuple):
             raise click.UsageError("--patients needs the means: give --means or --dataset")
         if others:
             raise click.UsageError(
-                "--patients does not go with --horizon, --constants or --turning-point"
+                "--patients does not go with --horizon, --constants, --turning-point, --best-mean"
             )
 
     def show(self, subject: Subject, delta: float, replications: int, seed: int) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from uli_fast.cli._plan_subjects import Subject
     from uli_fast.guarantees import Guarantee
+    from uli_fast.planning.stated_mean import Planned
     from uli_fast.turning_point import TurningPoint
 
 # Rounds for the regret bound, and the most that a turning point is looked for.
@@ -54,6 +55,7 @@ def _words(ctx: click.Context, option: click.Parameter, text: str | None) -> Any
 @click.option("--R", "noise", type=float, help="R of the rewards.  [default: half the range]")
 @click.option("--delta", default=0.05, show_default=True, help="Probability of failure allowed.")
 @click.option("--eps", callback=_numbers, default="0.1,0.01", show_default=True, help="Precisions.")
+@click.option("--best-mean", type=float, help="Also plan for BettingElimination if it is this.")
 @click.option("--horizon", type=float, help="Rounds.  [default: 1e6; 1e12 for the turning point]")
 @click.option("--constants", is_flag=True, help="Show the numbers of the bounds and their sources.")
 @click.option("--turning-point", is_flag=True, help="Simulate when elimination overtakes optimism.")
@@ -77,6 +79,7 @@ def plan(
     noise: float | None,
     delta: float,
     eps: tuple[float, ...],
+    best_mean: float | None,
     horizon: float | None,
     constants: bool,
     turning_point: bool,
@@ -110,8 +113,11 @@ def plan(
         raise click.UsageError("--low, --high and --R go with --arms, --gaps or --means")
     if names is not None and means is None:
         raise click.UsageError("--names goes with --means")
+    if best_mean is not None and (dimension is not None or mdp is not None or gaps is not None):
+        raise click.UsageError("--best-mean goes with --arms, --means or --dataset")
     asked = Asked(patients, learners, followed, events, html)
-    asked.refuse(dataset is None and means is None, bool(horizon or constants or turning_point))
+    others = bool(horizon or constants or turning_point or best_mean is not None)
+    asked.refuse(dataset is None and means is None, others)
     rewards = subjects.rewards(low, high, noise, 0.0 if dimension is None else -1.0)
     if mdp is not None:
         subject = subjects.decision_process(mdp, delta)
@@ -131,7 +137,8 @@ def plan(
     T = _check.horizon("horizon", HORIZON if horizon is None else horizon)
     precisions = [_check.positive("eps", x) for x in _check.vector("eps", eps).tolist()]
     console = Console()
-    for shown in _tables(subject, precisions, T, delta):
+    planned = None if best_mean is None else subjects.planned(subject, delta, best_mean)
+    for shown in _tables(subject, precisions, T, delta, planned):
         console.print(shown)
     if constants:
         console.print(_constants(subject.bounds))
@@ -142,7 +149,9 @@ def plan(
             console.print(found.table())
 
 
-def _tables(subject: Subject, eps: list[float], T: int, delta: float) -> Iterator[Table | Text]:
+def _tables(
+    subject: Subject, eps: list[float], T: int, delta: float, planned: Planned | None
+) -> Iterator[Table | Text]:
     """Yield the numbers, in tables that fit into 80 columns, and what they mean."""
     from rich.text import Text
 
@@ -151,33 +160,42 @@ def _tables(subject: Subject, eps: list[float], T: int, delta: float) -> Iterato
     from uli_fast.report.words import squeezed
 
     bounds, gaps = subject.bounds, subject.gaps
-    columns = {
-        f"within {x:g}": [_rounds_until(bound, x, gaps) for bound in bounds.values()] for x in eps
-    }
+    names = [squeezed(name, LONGEST_NAME) for name in bounds]
+    every: list[Guarantee | Planned] = [*bounds.values()]
+    if planned is not None:
+        names.append(f"BettingElimination,\nif the best mean is {planned.best_mean:g}")
+        every.append(planned)
+    columns = {f"within {x:g}": [_rounds_until(bound, x, gaps) for bound in every] for x in eps}
     lines = ["within eps: after so many rounds every decision is within eps of the best"]
     if gaps is not None and gaps.any():
         smallest = math.nextafter(float(gaps[gaps > 0.0].min()), 0.0)
-        columns["best only"] = [_rounds_until(x, smallest, gaps) for x in bounds.values()]
+        columns["best only"] = [_rounds_until(x, smallest, gaps) for x in every]
         lines.append("best only: after so many rounds only the best arm is played")
-    regret = {f"regret by {T:.6g}": [bound.regret(T, gaps) for bound in bounds.values()]}
+    sums = [bound.regret(T, gaps) for bound in bounds.values()]
+    regret = {f"regret by {T:.6g}": sums + [math.nan] * (planned is not None)}
     lines.append(f"regret: at most so much; all at once, with probability {confidence(delta)}")
     lines += subject.notes
-    every = list((columns | regret).items())
-    for i in range(0, len(every), MOST_COLUMNS):
-        shown = every[i : i + MOST_COLUMNS]
+    if planned is not None:
+        lines += [f"the last row is a plan, not a guarantee; by itself {confidence(delta)}, if"]
+        lines += [f"- {sentence}" for sentence in planned.assumes]
+    cells = list((columns | regret).items())
+    for i in range(0, len(cells), MOST_COLUMNS):
+        shown = cells[i : i + MOST_COLUMNS]
         table = plain_table(subject.title if i == 0 else "", ["learner", *(x for x, _ in shown)])
-        for name, cells in zip(bounds, zip(*(x for _, x in shown), strict=True), strict=True):
-            table.add_row(Text(squeezed(name, LONGEST_NAME)), *map(_short, cells))
+        for name, row in zip(names, zip(*(x for _, x in shown), strict=True), strict=True):
+            table.add_row(Text(name), *map(_short, row))
         yield table
     yield Text("\n".join(lines))
 
 
-def _rounds_until(bound: Guarantee, eps: float, gaps: Any) -> int:
+def _rounds_until(bound: Guarantee | Planned, eps: float, gaps: Any) -> int:
     """Return after how many rounds every decision is within eps, by all that is known."""
     return 0 if bound.largest_gap <= eps else bound.rounds_until(eps, gaps)
 
 
 def _short(x: float) -> str:
+    if math.isnan(x):
+        return "\u2013"
     return f"{x:.0f}" if x < 99_999 else f"{x:.2e}"
 
 

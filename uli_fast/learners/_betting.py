@@ -21,7 +21,8 @@ ENTRY = 200
 
 
 @lru_cache(maxsize=1)
-def _grid() -> tuple[F64, F64, F64, I64]:
+def grid() -> tuple[F64, F64, F64, I64]:
+    """Return sizes, log weights, the logs of what is left of them, and the looks of entry."""
     k = np.arange(float(GRID))
     w = (k + 8.0) ** -1.5
     w /= w.sum()
@@ -36,7 +37,7 @@ def new_bets(K: int, delta: float, R: float, r: int, bounded: bool) -> Bets:
     """Return the bets on K arms at level delta, whole; none but the mixture if unbounded."""
     from uli_fast.kernels._book import Bets
 
-    u, log_w, rest, enter = _grid()
+    u, log_w, rest, enter = grid()
     if not bounded:
         u, log_w, rest, enter = u[:0], log_w[:0], rest[-1:], enter[:0]
     test = np.array([log_threshold(K, ELIMINATION * delta), R, sharpest_variance(R)])

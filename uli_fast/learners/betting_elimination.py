@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from uli_fast._check import Labels
     from uli_fast.kernels._arms import Record
     from uli_fast.kernels._rewards import Law
+    from uli_fast.planning.stated_mean import Planned
     from uli_fast.players.betting_elimination import BettingPlayer
     from uli_fast.problems.arms import ArmBandit
 
@@ -59,6 +60,15 @@ class BettingElimination(ArmLearner):
             "largest_gap": arms.largest_gap,
         }
         return Guarantee("BET", self.delta, parameters, arms.scale)
+
+    def planned(self, about: Any, best_mean: float) -> Planned:
+        """Return when arms are dropped *if* the best mean is this one, in reward units.
+
+        For planning only: nothing is certified by it, and the learner does not use it.
+        """
+        from uli_fast.planning.stated_mean import plan
+
+        return plan(self, about, best_mean)
 
     def begin(
         self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
