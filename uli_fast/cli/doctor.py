@@ -112,10 +112,8 @@ def warm_up() -> None:
     import uli_fast as uli
 
     problems = (uli.BernoulliBandit([0.5, 0.4]), uli.GaussianBandit([0.5, 0.4], sigma=0.5))
-    rivals = uli.UCB(), uli.LilUCB()
-    learners = (uli.SuccessiveElimination(), uli.PhasedElimination(), *rivals)
-    learners = (*learners, uli.BettingElimination())
-    for learner in learners:
+    learners = (uli.SuccessiveElimination(), uli.PhasedElimination(), uli.UCB(), uli.LilUCB())
+    for learner in (*learners, uli.BettingElimination()):
         for problem in problems:
             for engine in ("skip", "rounds"):
                 uli.simulate(learner, problem, 100, seed=0, engine=engine)
@@ -170,8 +168,8 @@ def _warm_up_betting() -> None:
     """Take blocks, missing outcomes and unbounded ones, and read intervals."""
     import uli_fast as uli
 
-    for bounds in ({}, {"low": -math.inf, "high": math.inf}):
-        player: Any = uli.BettingElimination(R=0.5).start(2, **bounds)
+    for low, high in ((0.0, 1.0), (-math.inf, math.inf)):
+        player: Any = uli.BettingElimination(R=0.5).start(2, low=low, high=high)
         for reward in (0.0, 0.5):
             player.tell(player.ask().id, reward)
         player.tell_block({arm: (plays + 2, 1.0) for arm, plays in player.allocation().items()})
