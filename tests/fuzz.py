@@ -252,7 +252,7 @@ RIVER = uli.mdps.river_swim(2, 2)
 LEARNERS = (
     *("SuccessiveElimination", "PhasedElimination", "UCB", "LilUCB", "MetaElimination", "Exp3P"),
     *("GeometricHedge", "Scrible", "LinearElimination", "LinUCB", "SpannerElimination"),
-    *("PolicyElimination", "UCBVI", "UBEV"),
+    *("PolicyElimination", "UCBVI", "UBEV", "BettingElimination"),
 )
 
 
@@ -527,7 +527,7 @@ def targets():
     }
     for name in LEARNERS:
         found[name] = Target(getattr(uli, name), {"delta": 0.1}, {"delta": "probability"})
-    for name in ("SuccessiveElimination", "PhasedElimination", "UCB", "LilUCB"):
+    for name in ("SuccessiveElimination", "BettingElimination", "UCB", "LilUCB"):
         found[f"{name}.R"] = Target(getattr(uli, name), {"R": 0.5}, {"R": "positive"})
     return found
 

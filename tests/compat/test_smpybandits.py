@@ -22,6 +22,7 @@ from uli_fast.errors import (
 NAMED = [
     "SuccessiveElimination",
     "PhasedElimination",
+    "BettingElimination",
     "UCB",
     "LilUCB",
     "Exp3P",
