@@ -66,6 +66,10 @@ def run(job):
     os.environ["ULI_FAULT"] = job.get("fault", "")
     if job["do"] == "treat":
         treat(job["path"], range(job.get("first", 0), job["patients"]), say)
+    elif job["do"] == "blocks":
+        from tests.study.test_crash import in_blocks
+
+        in_blocks(job["path"], say)
     elif job["do"] == "hold":
         import uli_fast as uli
 
