@@ -97,6 +97,21 @@ def test_a_sweep_keeps_what_it_was_begun_with():
     assert player._asked_in == [0] * 9 + [1] * 7
 
 
+def test_outcomes_are_bet_on_with_the_theta_of_their_asking():
+    rng = np.random.default_rng(2)
+    player = uli.BettingElimination(0.01).start(2)
+    outcomes = [float(rng.random() < 0.9) for _ in range(80)]
+    for d in player.ask(80):
+        player.tell(d.id, outcomes[d.id - 1])  # forty looks come, and none before the asking
+    assert player._book.mark[0] == 40 and player._epochs[-1].theta > 0.8
+    for a in (0, 1):
+        won = sum(outcomes[a::2])
+        for g in range(int(player._book.mark[2]), 8):
+            u = naive.SIZES[g]
+            good = won * math.log1p(0.5 * u) + (40 - won) * math.log1p(-0.5 * u)
+            assert player._book.P[a, g] == pytest.approx(good, rel=1e-9)
+
+
 def adversarial(seed):
     """Play a study against somebody who sees outcomes and picks what comes, when, and what not."""
     rng = np.random.default_rng(seed)
@@ -265,6 +280,20 @@ def test_intervals_of_huge_blocks_neither_cancel_nor_vanish(p):
         nearly = "0.98" if p == 1.0 else "0.9999"  # a float's last digit is not far from that
         assert inside(mpf(S) / N + d * mpf(nearly)), "an interval is too wide"
         assert d * sign >= 0
+
+
+def test_intervals_share_a_tenth_of_delta():
+    player = uli.BettingElimination(0.2).start(3, low=-1.0, high=3.0)
+    player.tell_block({0: (90, 60.0), 1: (50, 20.0, 4), 2: (70, 0.0)})
+    rows = [((60 + 90) / 4, 0, 90), ((20 + 46) / 4, 4, 50), (70 / 4, 0, 70)]
+    for a, (S, missing, N) in enumerate(rows):
+        wanted = naive.interval(S, S + missing, N, 3, 0.1 * 0.2)
+        assert player.intervals()[a] == pytest.approx([4 * x - 1 for x in wanted], rel=1e-6)
+    free = uli.BettingElimination(0.2, R=2.0).start(2, **FREE)
+    free.tell_block({0: (90, 60.0), 1: (50, 20.0)})
+    v, rho = 4.0 * 90, 400.0
+    half = math.sqrt((v + rho) * (2 * math.log(2 / 0.02) + math.log(1 + v / rho))) / 90
+    assert free.intervals()[0] == pytest.approx((60 / 90 - half, 60 / 90 + half))
 
 
 def test_intervals_hold_at_all_times_and_their_union_over_arms_too():
