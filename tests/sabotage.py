@@ -1500,8 +1500,8 @@ SABOTAGES = (
     Sabotage(
         "live betting: a block told twice counts twice",
         BETTOR,
-        'if block_id is not None and self._told_before(_check.key("block_id", block_id), found):\n            return',
-        "if self._told_before(str(len(self._blocks)), found):\n            return",
+        "        return known is not None",
+        "        return False",
         f"{LIVE_TESTS}::test_a_block_told_twice_counts_once",
     ),
 )
