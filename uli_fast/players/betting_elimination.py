@@ -342,7 +342,7 @@ class BettingPlayer(Player):
         book = {
             name: (x[:, :g] if name in cut else x).tolist()
             for name, x in self._book._asdict().items()
-            if name not in ("stake", "odds")  # which theta decides
+            if name not in ("theta", "stake", "odds")  # those of an epoch
         }
         blocks = [
             [b.position, b.id, [[a, *row] for a, row in b.sums.items()]] for b in self._blocks
@@ -448,7 +448,8 @@ def _unrolled(runs: Any, size: int) -> tuple[list[int], bytearray]:
         if len(epochs) + many > size:
             break
         epochs += [_check.whole("asked", epoch, 0)] * many
-        ends += (bytes(length - 1) + bytes([bool(whole)])) * times
+        end = _check.whole("asked", whole, 0, 1)
+        ends += (bytes(length - 1) + bytes([end])) * times
     if len(epochs) != size:
         raise StateError("state", "contradicts itself: sweeps and decisions differ")
     return epochs, ends
