@@ -253,7 +253,7 @@ LEARNERS = (
     *("SuccessiveElimination", "PhasedElimination", "UCB", "LilUCB", "MetaElimination", "Exp3P"),
     *("KLUCB", "ThompsonSampling"),
     *("GeometricHedge", "Scrible", "LinearElimination", "LinUCB", "SpannerElimination"),
-    *("PolicyElimination", "UCBVI", "UBEV"),
+    *("PolicyElimination", "UCBVI", "UBEV", "BettingElimination"),
 )
 
 
@@ -528,8 +528,8 @@ def targets():
     }
     for name in LEARNERS:
         found[name] = Target(getattr(uli, name), {"delta": 0.1}, {"delta": "probability"})
-    arms = ("SuccessiveElimination", "PhasedElimination", "UCB", "LilUCB", "KLUCB")
-    for name in (*arms, "ThompsonSampling"):
+    arms = ("SuccessiveElimination", "PhasedElimination", "BettingElimination")
+    for name in (*arms, "UCB", "LilUCB", "KLUCB", "ThompsonSampling"):
         found[f"{name}.R"] = Target(getattr(uli, name), {"R": 0.5}, {"R": "positive"})
     return found
 

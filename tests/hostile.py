@@ -65,6 +65,7 @@ def learners() -> dict[str, tuple[Any, Any]]:
     return {
         "SuccessiveElimination": (uli.SuccessiveElimination(0.5), {"arms": 4}),
         "PhasedElimination": (uli.PhasedElimination(0.5), {"arms": 4}),
+        "BettingElimination": (uli.BettingElimination(0.5), {"arms": 4}),
         "UCB": (uli.UCB(0.1), {"arms": 4}),
         "LilUCB": (uli.LilUCB(0.1), {"arms": 4}),
         "KLUCB": (uli.KLUCB(0.1), {"arms": 4}),

@@ -28,6 +28,8 @@ SE = "uli_fast/kernels/successive_elimination.py"
 PE = "uli_fast/kernels/phased_elimination.py"
 BET = "uli_fast/kernels/betting_elimination.py"
 BOOK = "uli_fast/kernels/_book.py"
+LIVE, BETTOR = "uli_fast/kernels/_betting_live.py", "uli_fast/players/betting_elimination.py"
+LIVE_TESTS = "tests/players/test_betting_elimination.py"
 BETTING = "tests/learners/test_betting_elimination.py"
 WIDTH = "uli_fast/kernels/_intervals.py"
 BRIDGES = "uli_fast/kernels/_bridges.py"
@@ -1872,6 +1874,83 @@ SABOTAGES = (
         "A plan under an assumption, not a certificate",
         "A certificate",
         "tests/planning/test_stated_mean.py::test_it_says_what_it_is",
+    ),
+    Sabotage(
+        "live betting: a missing outcome is a half",
+        LIVE,
+        "        take_missing(book, odds, a, each, new[MISSING])",
+        "        take_sums(book, odds, a, each, new[MISSING], 0.5 * new[MISSING])",
+        f"{LIVE_TESTS}::test_no_false_certificate_against_an_adversary",
+    ),
+    Sabotage(
+        "live betting: the bound forgets what sums may be off by",
+        LIVE,
+        "worst = max(worst, D + boundary(R * R * (book.V[a] + book.V[j]), level, rho))",
+        "worst = max(worst, D)",
+        f"{LIVE_TESTS}::test_no_false_certificate_against_an_adversary",
+    ),
+    Sabotage(
+        "live betting: plays in a sweep of a block are forgotten",
+        LIVE,
+        "        r = plays[a] / sweeps",
+        "        r = 1.0",
+        f"{LIVE_TESTS}::test_a_block_equals_the_twin_s",
+    ),
+    Sabotage(
+        "live betting: missing outcomes of a block are forgotten",
+        LIVE,
+        "            take_missing(book, odds, a, r, missing[a])",
+        "            book.V[a] += 0.0",
+        f"{LIVE_TESTS}::test_missing_outcomes_of_blocks_are_taken_at_their_worst",
+    ),
+    Sabotage(
+        "live betting: intervals without the union over arms",
+        BETTOR,
+        "level = math.log(K) - math.log(INTERVALS",
+        "level = -math.log(INTERVALS",
+        f"{LIVE_TESTS}::test_intervals_share_a_tenth_of_delta",
+    ),
+    Sabotage(
+        "live betting: F at the rounds that were asked for",
+        BETTOR,
+        "promise.bound(1 + min(t - 1, n * (K - 1 + r)))",
+        "promise.bound(1 + len(self._arms))",
+        f"{LIVE_TESTS}::test_f_s_clock_is_that_of_settled_sweeps",
+    ),
+    Sabotage(
+        "live betting: F at the plays of unbalanced blocks",
+        BETTOR,
+        "promise.bound(1 + min(t - 1, n * (K - 1 + r)))",
+        "promise.bound(t)",
+        f"{LIVE_TESTS}::test_f_of_unbalanced_blocks_counts_sweeps_not_plays",
+    ),
+    Sabotage(
+        "live betting: F of two arms with a leader where none led",
+        BETTOR,
+        "if K == 2 and n and",
+        "if K == 0 and n and",
+        f"{LIVE_TESTS}::test_f_s_clock_is_that_of_settled_sweeps",
+    ),
+    Sabotage(
+        "live betting: sweeps are bet on with the latest theta",
+        BETTOR,
+        "            self._turn_to(epoch)\n",
+        "            self._at = epoch\n",
+        f"{LIVE_TESTS}::test_outcomes_are_bet_on_with_the_theta_of_their_asking",
+    ),
+    Sabotage(
+        "live betting: an arm that is gone is asked for",
+        BETTOR,
+        "self._rest = [a for a in self._rest if state.active[a]]",
+        "self._rest = list(self._rest)",
+        f"{LIVE_TESTS}::test_no_false_certificate_against_an_adversary",
+    ),
+    Sabotage(
+        "live betting: a block told twice counts twice",
+        BETTOR,
+        "        return known is not None",
+        "        return False",
+        f"{LIVE_TESTS}::test_a_block_told_twice_counts_once",
     ),
 )
 

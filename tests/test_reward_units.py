@@ -25,6 +25,7 @@ FRAMEWORK = uli.EliminationFramework(_keep_all, lambda delta, t: 1.0, delta=0.1)
 ON_ARMS = {
     "SuccessiveElimination": uli.SuccessiveElimination(0.1),
     "PhasedElimination": uli.PhasedElimination(0.1),
+    "BettingElimination": uli.BettingElimination(0.1),
     "UCB": uli.UCB(0.1),
     "LilUCB": uli.LilUCB(0.1),
     "KLUCB": uli.KLUCB(0.1),

@@ -14,6 +14,7 @@ DETERMINISTIC = [
 ]
 SMALL = uli.MetaElimination(uli.Exp3P(constant=5), delta=0.3, mode="sharp")
 DRAWING = [uli.Exp3P(0.3), SMALL, uli.ThompsonSampling(0.3)]
+IN_SWEEPS = [uli.BettingElimination(0.3)]
 
 
 def table(T, seed=0, means=MEANS):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.compat.cases import DETERMINISTIC, DRAWING, MEANS, SMALL, live_path, table
+from tests.compat.cases import DETERMINISTIC, DRAWING, IN_SWEEPS, MEANS, SMALL, live_path, table
 from uli_fast.compat import mabwiser
 from uli_fast.compat.mabwiser import MAB, LearningPolicy
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RewardRangeError, UnsupportedError
@@ -29,7 +29,7 @@ def drive(mab, rewards, T):
     return arms
 
 
-@pytest.mark.parametrize("learner", DETERMINISTIC, ids=str)
+@pytest.mark.parametrize("learner", DETERMINISTIC + IN_SWEEPS, ids=str)
 def test_predict_and_partial_fit_are_the_live_player_s_loop(learner):
     T, rewards = 1200, table(1200)
     expected, player = live_path(learner, rewards, T)

@@ -181,6 +181,7 @@ def test_live_agents_learn_from_steps(tmp_path):
 BANDITS = [
     (rlberry.SuccessiveEliminationAgent, {}),
     (rlberry.PhasedEliminationAgent, {"delta": 0.3}),
+    (rlberry.BettingEliminationAgent, {}),
     (rlberry.UCBAgent, {}),
     (rlberry.LilUCBAgent, {}),
     (rlberry.KLUCBAgent, {}),

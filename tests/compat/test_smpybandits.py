@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.compat.cases import DETERMINISTIC, DRAWING, SMALL, live_path, table
+from tests.compat.cases import DETERMINISTIC, DRAWING, IN_SWEEPS, SMALL, live_path, table
 from uli_fast.compat import smpybandits
 from uli_fast.compat.smpybandits import policy
 from uli_fast.errors import (
@@ -22,6 +22,7 @@ from uli_fast.errors import (
 NAMED = [
     "SuccessiveElimination",
     "PhasedElimination",
+    "BettingElimination",
     "UCB",
     "LilUCB",
     "KLUCB",
@@ -68,7 +69,7 @@ def test_the_contract(name):
     assert game.t == game.pulls.sum() == game.rewards.sum() == 0
 
 
-@pytest.mark.parametrize("learner", DETERMINISTIC, ids=str)
+@pytest.mark.parametrize("learner", DETERMINISTIC + IN_SWEEPS, ids=str)
 def test_decisions_are_the_live_player_s(learner):
     T, rewards = 1500, table(1500)
     expected, player = live_path(learner, rewards, T)

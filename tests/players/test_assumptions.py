@@ -31,9 +31,20 @@ REWARDS = "a stage earns the reward that was given for its state and action"
 SUPPORT = "episodes begin nowhere but in the states of initial_support"
 POINTS = "where decision_points is False no episode passes, or all actions do the same"
 
+ORDER = (
+    f"{GIVEN} an outcome of an arm has that arm's mean of its sweep, and one arm is a best one in "
+    "every sweep; no means that never change fit the outcomes, so that bounds are of gaps averaged "
+    "over the sweeps so far"
+)
+BLOCKS = (
+    "how often an arm is played in a block was fixed after everything before was told, and before "
+    "an outcome of the block was known"
+)
+
 INF = {"low": -math.inf, "high": math.inf}
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
 SE, PE, LINEAR = uli.SuccessiveElimination, uli.PhasedElimination, uli.LinearElimination
+BET = uli.BettingElimination
 META, HEDGE, SPANNER = uli.MetaElimination, uli.GeometricHedge(), uli.SpannerElimination
 
 
@@ -82,6 +93,12 @@ def with_one_missing(player):
     return player
 
 
+def with_blocks(player, *blocks):
+    for block in blocks:
+        player.tell_block(block)
+    return player
+
+
 # Every learner with a certificate, and every option that changes what it rests on.
 LIST = {
     "SE": (lambda: SE().start(2), (MEANS, UNIT)),
@@ -94,6 +111,22 @@ LIST = {
     "PE": (lambda: PE().start(2), (MEANS, UNIT)),
     "PE, unbounded": (lambda: PE(0.1, R=3.0).start(2, **INF), (MEANS, wide("3"))),
     "PE, missing": (lambda: with_one_missing(PE().start(2)), (MEANS, UNIT, MISSING)),
+    "BET": (lambda: BET().start(2), (MEANS, UNIT)),
+    "BET, leader": (lambda: BET(leader=1).start(2), (MEANS, UNIT)),
+    "BET, unbounded": (lambda: BET(0.1, R=3.0).start(2, **INF), (MEANS, wide("3"))),
+    "BET, missing": (lambda: with_one_missing(BET().start(2)), (MEANS, UNIT, MISSING)),
+    "BET, blocks": (
+        lambda: with_blocks(BET().start(2), {0: (9, 4.0), 1: (7, 3.0)}),
+        (MEANS, UNIT, BLOCKS),
+    ),
+    "BET, blocks, missing": (
+        lambda: with_blocks(BET().start(2), {0: (9, 4.0, 2), 1: (7, 3.0)}),
+        (MEANS, UNIT, BLOCKS, MISSING),
+    ),
+    "BET, means that change": (
+        lambda: with_blocks(BET().start(2), *({a: (999, x) for a in (0, 1)} for x in (900, 300))),
+        (ORDER, UNIT, BLOCKS),
+    ),
     "linear": (lambda: LINEAR(0.1, R=2.0).start(ARMS), (MEANS, wide("2"), slope("1"))),
     "linear, range, intercept, norm": (
         lambda: LINEAR(theta_norm=2.5).start(ARMS, low=0.0, high=1.0, intercept=0.5),
@@ -209,7 +242,7 @@ def test_a_certificate_says_all_that_it_rests_on(case):
 CHANGES = {"R", "theta_norm", "sigma", "base", "rule", "f", "arms", "low", "high", "intercept"}
 CHANGES |= {"rewards", "initial_support", "decision_points"}
 CHANGES_NOTHING = {"delta", "mode", "C", "beta", "schedule", "method", "node_cap"}
-CHANGES_NOTHING |= {"seed", "horizon"}
+CHANGES_NOTHING |= {"seed", "horizon", "leader"}
 
 
 def test_the_list_has_every_learner_and_every_option():

@@ -21,6 +21,7 @@ from uli_fast.errors import (
 LEARNERS = [
     uli.SuccessiveElimination(0.3),
     uli.PhasedElimination(0.3),
+    uli.BettingElimination(0.3),
     uli.UCB(0.3),
     uli.LilUCB(0.3),
     uli.KLUCB(0.3),

@@ -22,7 +22,8 @@ def keep_all(*about):
 
 def live():
     for learner in (uli.SuccessiveElimination(0.1), uli.PhasedElimination(0.1), uli.UCB(0.1),
-                    uli.LilUCB(0.1), uli.MetaElimination(uli.Exp3P(), 0.1)):
+                    uli.LilUCB(0.1), uli.BettingElimination(0.1),
+                    uli.MetaElimination(uli.Exp3P(), 0.1)):
         yield learner.start(3, seed=1)
     yield uli.EliminationFramework(keep_all, lambda delta, t: 1.0).start(3)
     yield uli.Exp3P(0.1).start(3, seed=1, horizon=10_000)

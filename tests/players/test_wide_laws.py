@@ -126,6 +126,7 @@ def test_a_thousand_certificates_hold_at_the_limit_of_what_they_assume(name):
 BOUNDED = {
     "SuccessiveElimination": (uli.SuccessiveElimination(DELTA), K),
     "PhasedElimination": (uli.PhasedElimination(DELTA), K),
+    "BettingElimination": (uli.BettingElimination(DELTA), K),
     "LinearElimination": (uli.LinearElimination(DELTA, theta_norm=5.0), np.eye(3)),
     "MetaElimination": (uli.MetaElimination(uli.Exp3P(), DELTA), K),
 }

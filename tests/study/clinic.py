@@ -70,6 +70,10 @@ def run(job):
         from tests.study.racing import race
 
         race(job["path"], say, job.get("kill"), job.get("n_jobs", 1))
+    elif job["do"] == "blocks":
+        from tests.study.test_crash import in_blocks
+
+        in_blocks(job["path"], say)
     elif job["do"] == "hold":
         import uli_fast as uli
 

@@ -93,6 +93,48 @@ def test_a_crash_at_any_point_changes_nothing(point, pass_, clinic, folder, path
         assert essence(study) == undisturbed
 
 
+DAYS = 6
+
+
+def day_s_sums(study, day):
+    """Return what a day of an allocation gave, the same whenever it is asked for."""
+    return {
+        arm: (40 * n, float(sum(outcome(f"{day}-{i}", arm) or 0 for i in range(40 * n))), n)
+        for arm, n in study.allocation().items()
+    }
+
+
+def in_blocks(path, say=lambda *what: None):
+    """Tell a day after the other; one that was told already is told again."""
+    with uli.Study.open(path, uli.BettingElimination(0.1), ARMS) as study:
+        told = {block.id: block for block in study.blocks()}
+        for day in range(DAYS):
+            known = told.get(f"day {day}")
+            sums = known.sums if known else day_s_sums(study, day)
+            study.tell_block(sums, f"day {day}")
+            say("block", day)
+
+
+@pytest.mark.parametrize("where", ["begun", "written", "committed"])
+def test_a_crash_around_a_block_changes_nothing(where, clinic, folder, path):
+    in_blocks(folder / "undisturbed.db")
+    log = folder / "log"
+    job = {"do": "blocks", "path": str(path), "log": str(log), "fault": f"block-{where}:3"}
+    assert clinic.start(**job) > 0 and clinic.wait() == 137
+    assert len(said(log)) == 2
+    with uli.Study.open(path) as study:
+        assert len(study.blocks()) == 2 + (where == "committed")
+        events = len(list(study._journal.events()))
+        for block in study.blocks():  # telling again is no news
+            study.tell_block(block.sums, block.id)
+        assert len(list(study._journal.events())) == events
+    in_blocks(path)
+    with uli.Study.read(path) as one, uli.Study.read(folder / "undisturbed.db") as other:
+        assert [b[::2] for b in one.blocks()] == [b[::2] for b in other.blocks()]
+        assert one.certificate() == other.certificate() and one.counts() == other.counts()
+        assert one._trace.player.state() == other._trace.player.state()
+
+
 def killed(clinic, folder, path, kills, seed):
     """Kill the clinic at random moments; check every time that nothing acknowledged is lost."""
     rng, log = random.Random(seed), folder / "log"

@@ -17,6 +17,7 @@ ARMS = ["a", "b", "c"]
 STARTS = {
     "SE": (uli.SuccessiveElimination(0.5), {}),
     "PE": (uli.PhasedElimination(0.9), {}),
+    "BET": (uli.BettingElimination(0.9), {}),
     "UCB": (uli.UCB(0.5), {}),
     "Exp3P": (uli.Exp3P(0.5), {"seed": 3, "horizon": 10**5}),
 }

@@ -31,6 +31,7 @@ from uli_fast.kernels.betting_elimination import eliminate
 PLAYS, WINS, OTHERS, SUM, MISSING, OMITTED = 0, 1, 2, 3, 4, 5
 # Outward: more than rounding can take from a bound.
 ROUNDING = 1e-12
+OUTWARD, EPSILON = 1.0 + 1e-9, 2.0**-52  # of what is left after cancelling, of numbers up to 1
 # Steps of Newton's method from above, and of bisection until the last digit.
 STEPS, HALVINGS = 60, 70
 
@@ -182,31 +183,40 @@ def reach(p: float, room: float, sign: float) -> float:
 
 
 @kernel
-def beta_binomial(plays: I64, total: F64, missing: I64, level: float, ends: F64) -> None:
-    """Write down the ends (2, K) of the beta-binomial confidence sequences.
+def beta_binomial(plays: float, total: float, missing: float, level: float) -> tuple[float, float]:
+    """Return the ends of a beta-binomial confidence sequence.
 
-    They hold for rewards in [0, 1] by convexity. A missing reward is 0 for the lower end and 1
+    It holds for rewards in [0, 1] by convexity. A missing reward is 0 for the lower end and 1
     for the upper one.
     """
-    for a in range(plays.shape[0]):
-        N = float(plays[a])
-        ends[0, a], ends[1, a] = 0.0, 1.0
-        if N > 0.0:
-            low = min(max(total[a], 0.0), N)
-            high = min(max(total[a] + missing[a], 0.0), N)
-            room = spare(low, N, level) * (1.0 + 1e-9) / N
-            ends[0, a] = max(0.0, low / N - reach(low / N, room, -1.0) * (1.0 + 1e-9) - 1e-15)
-            room = spare(high, N, level) * (1.0 + 1e-9) / N
-            ends[1, a] = min(1.0, high / N + reach(high / N, room, 1.0) * (1.0 + 1e-9) + 1e-15)
+    low, high = min(max(total, 0.0), plays), min(max(total + missing, 0.0), plays)
+    least, most = low / plays, high / plays
+    room = spare(low, plays, level) * OUTWARD / plays
+    lower = least - reach(least, room, -1.0) * OUTWARD - EPSILON
+    if missing > 0.0:
+        room = spare(high, plays, level) * OUTWARD / plays
+    upper = most + reach(most, room, 1.0) * OUTWARD + EPSILON
+    return max(lower, 0.0), min(upper, 1.0)
 
 
 @kernel
-def normal_mixture(plays: I64, total: F64, R: float, rho: float, level: float, ends: F64) -> None:
-    """Write down the ends (2, K) of two-sided normal-mixture confidence sequences."""
-    for a in range(plays.shape[0]):
-        N = float(plays[a])
-        ends[0, a], ends[1, a] = -np.inf, np.inf
-        if N > 0.0:
-            v = R * R * N + rho
-            half = math.sqrt(v * (2.0 * level + math.log(v / rho))) / N * (1.0 + ROUNDING)
-            ends[0, a], ends[1, a] = total[a] / N - half, total[a] / N + half
+def normal_mixture(
+    plays: float, total: float, R: float, rho: float, level: float
+) -> tuple[float, float]:
+    """Return the ends of a two-sided normal-mixture confidence sequence."""
+    v = R * R * plays + rho
+    half = math.sqrt(v * (2.0 * level + math.log(v / rho))) / plays * (1.0 + ROUNDING)
+    return total / plays - half, total / plays + half
+
+
+@kernel
+def narrow(
+    known: F64, a: int, plays: int, total: float, missing: int, level: float, R: float, rho: float
+) -> None:
+    """Keep (2, K) what the interval of arm a says, beta-binomial if R is 0, else a mixture."""
+    if R == 0.0:
+        lower, upper = beta_binomial(float(plays), total, float(missing), level)
+    else:
+        lower, upper = normal_mixture(float(plays), total, R, rho, level)
+    known[0, a] = max(known[0, a], lower)
+    known[1, a] = min(known[1, a], upper)

@@ -12,9 +12,10 @@ from typing import Any
 # Outcomes that are awaited together count as earlier ones too: they could be copies of each other.
 GIVEN = "given all earlier decisions and their outcomes, told or not,"
 MEANS = f"{GIVEN} an outcome of an arm has that arm's mean, which never changes"
-MEANS_OF_SWEEPS = (
-    f"{MEANS}; if means change by the sweep and one arm stays a best one, it is kept, and the "
-    "envelope, but not the bound or an interval, holds for gaps averaged over the sweeps"
+ORDER = (
+    f"{GIVEN} an outcome of an arm has that arm's mean of its sweep, and one arm is a best one in "
+    "every sweep; no means that never change fit the outcomes, so that bounds are of gaps averaged "
+    "over the sweeps so far"
 )
 BLOCKS = (
     "how often an arm is played in a block was fixed after everything before was told, and before "
@@ -51,7 +52,7 @@ def of_arms(player: Any, linear: bool) -> tuple[str, ...]:
 
 def of_sweeps(player: Any) -> tuple[str, ...]:
     """Return what is assumed of the outcomes of K arms that are played in sweeps."""
-    found = [MEANS_OF_SWEEPS, of_spread(player)]
+    found = [ORDER if player._means_change() else MEANS, of_spread(player)]
     if player._blocks:
         found.append(BLOCKS)
     if player._lost.any():

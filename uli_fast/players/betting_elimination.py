@@ -30,7 +30,6 @@ from uli_fast.guarantees import Guarantee
 from uli_fast.learners._betting import new_bets, new_book
 from uli_fast.players import _assumptions
 from uli_fast.players._base import Player
-from uli_fast.players._certificate import gap_bound
 
 INTERVALS = 1.0 - _looks.ELIMINATION  # the share of delta that the intervals have
 
@@ -61,9 +60,12 @@ class BettingPlayer(Player):
         about = (learner.delta, self._unit_noise, learner.leader, bounded)
         self._bets = new_bets(K, *about)
         self._book = new_book(K, self._bets)
+        level = math.log(K) - math.log(INTERVALS * learner.delta)
+        self._level = (level, *((0.0, 1.0) if bounded else self._bets.test[1:].tolist()))
         self._new: F64 = np.zeros((K, 6))  # what came of the epoch that is being settled
         self._sweeps = 0  # whole sweeps settled since the last look
-        self._gap = math.inf  # what is certain of every survivor so far, on the unit scale
+        # What is certain of every survivor: from the last look, and the least so far.
+        self._latest = self._gap = math.inf
         self._epochs = [Epoch(-1, 0.5)]  # one from every look on
         self._at = 0  # the epoch whose outcomes are being taken in
         self._asked_in: list[int] = []  # epoch of the sweep of decision 1, 2, ...
@@ -112,6 +114,7 @@ class BettingPlayer(Player):
         from uli_fast.kernels._book import take_one
 
         self._count(a, reward)
+        self._narrow_arm(a)
         row = self._new[a]
         if reward in (0.0, 1.0):
             row[live.PLAYS] += 1.0
@@ -127,6 +130,7 @@ class BettingPlayer(Player):
         from uli_fast.kernels._betting_live import MISSING
 
         self._count(a, 0.0)
+        self._narrow_arm(a)
         self._new[a, MISSING] += 1.0
 
     def _omit(self, a: int) -> None:
@@ -160,8 +164,7 @@ class BettingPlayer(Player):
         self._epochs.append(Epoch(int(self._book.mark[LEADER]), float(self._book.theta[0])))
         self._at = len(self._epochs) - 1
         if not self._omitted.any():
-            self._gap = min(self._gap, gap)
-            super()._narrow()
+            self._latest, self._gap = gap, min(self._gap, gap)
         if self._rest:  # nobody asks for an arm that is gone
             self._rest = [a for a in self._rest if state.active[a]]
             self._ends[-1] = not self._rest
@@ -250,6 +253,8 @@ class BettingPlayer(Player):
         self._lost += missing.astype(np.int64)
         state.clock[0] = state.n.sum()
         state.last[state.active] = state.clock[0]
+        for a in np.flatnonzero(state.active).tolist():
+            self._narrow_arm(a)
         self._look(self._sweeps + m)
 
     def _unit_sums(self, a: int, plays: int, total: float, missing: int) -> tuple[Any, Any, Any]:
@@ -265,28 +270,38 @@ class BettingPlayer(Player):
     # What is certain.
 
     def _unit_intervals(self) -> tuple[F64, F64]:
-        from uli_fast.kernels._betting_live import beta_binomial, normal_mixture
+        return self._known[0], self._known[1]
 
-        state, K = self._state, len(self.labels)
-        level = math.log(K) - math.log(INTERVALS * self.learner.delta)
-        ends: F64 = np.empty((2, K))
-        if math.isfinite(self.low):
-            beta_binomial(state.n, state.total, self._lost, level, ends)
-        else:
-            R, rho = self._bets.test[1:]
-            normal_mixture(state.n, state.total, R, rho, level, ends)
-        # What was certain before still is; where the two do not meet, certificate() says so.
-        lower = np.maximum(ends[0], self._known[0])
-        upper = np.minimum(ends[1], self._known[1])
-        meet = lower <= upper
-        return np.where(meet, lower, ends[0]), np.where(meet, upper, ends[1])
+    def _narrow_arm(self, a: int) -> None:
+        """Keep what the interval of an arm says after a play or a block."""
+        from uli_fast.kernels._betting_live import narrow
 
-    def _narrow(self) -> None:
-        """Keep what intervals say at looks only, not when a state is loaded in between."""
+        state = self._state
+        narrow(self._known, a, state.n[a], state.total[a], self._lost[a], *self._level)
+
+    def _means_change(self) -> bool:
+        """Return whether outcomes contradict means that never change."""
+        return bool((self._known[0] > self._known[1]).any())
+
+    def intervals(self) -> dict[int | str, tuple[float, float]]:
+        """Return each arm's confidence interval, cut to the declared range.
+
+        Missing outcomes are in it at their worst. All have the whole range where some were left
+        out, where R is less than the range allows for, and once the outcomes contradict means
+        that never change.
+        """
+        if self._means_change():
+            return dict.fromkeys(self.labels, (self.low, self.high))
+        return super().intervals()
+
+    def _refuse_contradiction(self) -> None:
+        """Go on where means change: what is said then, and what is assumed, does not need them."""
 
     def _unit_gap_bound(self) -> float:
-        lower, upper = self._unit_intervals()
-        return min(self._gap, gap_bound(lower, upper, self._state.active))
+        """Bound the gap of every survivor; on average over the sweeps so far, if means change."""
+        if self._means_change():
+            return self._latest
+        return min(self._gap, super()._unit_gap_bound())
 
     def _envelope(self, promise: Guarantee, t: int) -> float:
         """Return F at the round that as many sweeps as were looked at take at most.
@@ -327,7 +342,7 @@ class BettingPlayer(Player):
         book = {
             name: (x[:, :g] if name in cut else x).tolist()
             for name, x in self._book._asdict().items()
-            if name not in ("stake", "odds")  # which theta decides
+            if name not in ("theta", "stake", "odds")  # those of an epoch
         }
         blocks = [
             [b.position, b.id, [[a, *row] for a, row in b.sums.items()]] for b in self._blocks
@@ -337,6 +352,7 @@ class BettingPlayer(Player):
             "new": self._new.tolist(),
             "sweeps": self._sweeps,
             "gap": None if math.isinf(self._gap) else self._gap,
+            "latest": None if math.isinf(self._latest) else self._latest,
             "leaders": [epoch.leader for epoch in self._epochs],
             "thetas": [epoch.theta for epoch in self._epochs],
             "at": self._at,
@@ -356,7 +372,8 @@ class BettingPlayer(Player):
             mine[...] = np.asarray(values, mine.dtype).reshape(mine.shape)
         self._new[...] = np.asarray(extra["new"], np.float64)
         self._sweeps = _check.whole("sweeps", extra["sweeps"], 0)
-        self._gap = math.inf if extra["gap"] is None else float(extra["gap"])
+        gaps = (extra["gap"], extra["latest"])
+        self._gap, self._latest = (math.inf if x is None else float(x) for x in gaps)
         both = zip(extra["leaders"], extra["thetas"], strict=True)
         self._epochs = [Epoch(int(leader), float(theta)) for leader, theta in both]
         self._rest = [int(a) for a in extra["rest"]]
@@ -431,7 +448,8 @@ def _unrolled(runs: Any, size: int) -> tuple[list[int], bytearray]:
         if len(epochs) + many > size:
             break
         epochs += [_check.whole("asked", epoch, 0)] * many
-        ends += (bytes(length - 1) + bytes([bool(whole)])) * times
+        end = _check.whole("asked", whole, 0, 1)
+        ends += (bytes(length - 1) + bytes([end])) * times
     if len(epochs) != size:
         raise StateError("state", "contradicts itself: sweeps and decisions differ")
     return epochs, ends
