@@ -178,7 +178,7 @@ def _steps(formula: str, delta: float, items: tuple[tuple[str, float], ...]) -> 
 
 
 def table(rounds: Callable[[int], int], gap: Callable[[int], float]) -> Steps:
-    """Add up phases 1, 2, ... of so many rounds."""
+    """Add up the rounds of phases 1, 2, ... as they are given."""
     ends, gaps, last = list[int](), [gap(1)], 0
     while last < LAST_ROUND and len(ends) < MOST_PHASES:
         try:

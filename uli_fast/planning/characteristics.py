@@ -132,7 +132,7 @@ class LearnerCharacteristics:
 
 @dataclass(frozen=True, eq=False)
 class OperatingCharacteristics:
-    """Learners, and the usual trial of fixed size, on one problem with so many patients.
+    """Learners, and the usual trial of fixed size, on one problem, for a number of patients.
 
     Attributes
     ----------

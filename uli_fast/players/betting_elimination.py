@@ -42,7 +42,7 @@ class Epoch(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A block of sums, after so many decisions."""
+    """A block of sums, and how many decisions came before it."""
 
     position: int
     id: str | None

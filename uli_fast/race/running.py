@@ -19,7 +19,7 @@ from uli_fast.race.result import Race
 from uli_fast.race.scores import Field, Scores
 from uli_fast.race.verdict import Course, Rules, levels, verdict
 
-# An evaluate that never works is an error, once so many instances have shown it.
+# An evaluate that never works is an error, once this many instances have shown it.
 HOPELESS = 10
 
 

@@ -60,7 +60,7 @@ def drawing(plan: OperatingCharacteristics, what: str) -> Callable[[Any, Sequenc
 
 
 def draw_dropping(plan: OperatingCharacteristics, axes: Any, lines: Sequence[Line]) -> None:
-    """Draw the share of trials in which all inferior arms are dropped by so many patients."""
+    """Draw the share of trials in which all inferior arms are dropped by a number of patients."""
     drops = [
         (line, np.sort(each.all_dropped_at))
         for line, each in zip(lines, plan.learners_in_order, strict=True)

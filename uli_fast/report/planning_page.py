@@ -18,8 +18,8 @@ from uli_fast.report.svg import inline_svg
 from uli_fast.report.words import label, listed
 
 _DROPPING = (
-    "The share of the trials in which all inferior arms have been dropped by so many patients. "
-    "Dotted: the patients planned for. Dashed: the chance that a trial of fixed size with so many "
+    "The share of the trials in which all inferior arms have been dropped by then. "
+    "Dotted: the patients planned for. Dashed: the chance that a trial of fixed size with as many "
     "patients calls all of them inferior."
 )
 _INFERIOR = (
