@@ -188,13 +188,23 @@ def test_a_named_arm_that_never_comes_leaves_everything_open():
     found.plot()
 
 
-def test_outcomes_that_contradict_each_other_certify_nothing():
+@pytest.mark.parametrize("assignment", ["any", "randomized"])
+@pytest.mark.parametrize(
+    "learner", [uli.BettingElimination(0.2, 1), uli.SuccessiveElimination(0.1)], ids=repr
+)
+def test_outcomes_that_contradict_each_other_certify_nothing(learner, assignment):
     rows = [(arm, int(i < 400)) for i in range(3000) for arm in "ab"]
-    found = uli.replay(uli.SuccessiveElimination(0.1), rows)
+    found = uli.replay(learner, rows, assignment=assignment)
     with pytest.raises(NoGuaranteeError, match="contradict"):
         _ = found.certificate
     assert "nothing is certified" in repr(found)
     found.table()
+
+
+def test_a_trend_common_to_all_arms_does_harm():
+    """The leader's queue is ahead of the others: days are held against other days."""
+    rows = [(arm, int(i < 400)) for i in range(3000) for arm in "ab"]
+    assert uli.replay(BETTING, rows).dropped
 
 
 # Whoever made the log.
@@ -351,6 +361,7 @@ def test_rewards_of_another_range_are_brought_to_it():
         uli.BettingElimination(0.2, R=0.5), logs.rows(arms, rewards), low=-math.inf, high=math.inf
     )
     assert free.active == ("0",)
+    assert _replaying.SPREAD.format(R=0.5) in free.assumes
 
 
 BAD_ROWS = [
@@ -470,8 +481,8 @@ def test_learners_that_learn_nothing_certain_are_refused(learner, why):
 
 @pytest.fixture(scope="module")
 def shown():
-    arms, rewards = logs.uniform(np.random.default_rng(1), (0.8, 0.75, 0.3), 600)
-    names = ["good", NASTY, "bad"]
+    arms, rewards = logs.uniform(np.random.default_rng(1), (0.9, 0.4, 0.3), 600)
+    names = [NASTY, "good", "bad"]
     return uli.replay(BETTING, [(names[a], x) for a, x in zip(arms, rewards, strict=True)])
 
 
@@ -498,7 +509,9 @@ def test_table_figure_and_frame(shown, tmp_path):
     console.print(shown.table())
     text = console.export_text()
     assert "good" in text and f"row {shown.dropped['bad'].row:,}" in text
-    assert "\x1b" not in text
+    assert "\x1b" not in text and "\u202e" not in text
+    assert shown.active == (NASTY,)
+    assert "<script>alert(1)</script>" in shown.verdict and "\x1b" not in shown.verdict
     shown.plot(tmp_path / "log.png")
     assert (tmp_path / "log.png").stat().st_size > 1000
     with pytest.raises(ArgumentError, match="must end in one of"):

@@ -25,6 +25,7 @@ from uli_fast._looks import next_look
 from uli_fast._typing import F64, I64
 from uli_fast.errors import UnsupportedError
 from uli_fast.players._assumptions import MEANS, MISSING, ROWS, of_spread
+from uli_fast.players._base import Player
 from uli_fast.players._certificate import Certificate
 
 Course = Callable[[Any, Log], Iterator[int]]
@@ -45,6 +46,7 @@ PLANNED = (
     "never changes"
 )
 DRAWN = "arms were assigned by a plan or by draws that no outcome had a part in"
+SPREAD = "given the same, an outcome is R-subgaussian around its mean with R = {R:g}"
 LOST = "whether an outcome is missing may hang on that outcome, and on that of no other row"
 FOUND = "which arms the log has was settled before its first row"
 
@@ -181,7 +183,12 @@ def faster(course: Course, player: Any, log: Log) -> Course:
 
 
 def certified(player: Any, course: Course) -> Certificate:
-    """Return what is certain of every active arm; F needs the arms to have come in turn."""
+    """Return what is certain of every active arm; F needs the arms to have come in turn.
+
+    Live, betting goes on where means change in step. Rows of a log are compared across time: here
+    outcomes that contradict constant means leave nothing certain.
+    """
+    Player._refuse_contradiction(player)
     if course is in_rows:
         return cast(Certificate, player._certified(in_turn=False))
     return cast(Certificate, player.certificate())
@@ -193,7 +200,10 @@ def assumed(player: Any, log: Log, course: Course) -> tuple[str, ...]:
         found: list[str] = [MEANS]
     else:
         found = [PLANNED, DRAWN] if course is in_blocks else [QUEUED, CHOSEN]
-    found.append(of_spread(player))
+    if math.isinf(player.low) and course is not in_rows:
+        found.append(SPREAD.format(R=player.learner.R))
+    else:
+        found.append(of_spread(player))
     if player._lost.any():
         found.append(MISSING)
         if course is not in_rows:

@@ -14,9 +14,11 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._log import Log, read_log
+from uli_fast._names import label
 from uli_fast._replaying import ASSIGNMENTS, assumed, certified, course_of, faster
 from uli_fast._typing import B1, F64, I64
 from uli_fast.errors import ArgumentError, NoGuaranteeError
+from uli_fast.guarantees import confidence
 from uli_fast.learners._arms import ArmLearner
 from uli_fast.players._certificate import Certificate
 
@@ -77,9 +79,9 @@ class Replay:
         if isinstance(self._certified, str):
             return f"nothing is certified: {self._certified}"
         found = self._certified
-        sure = f"with probability {1.0 - found.delta:.6g}, over all rows at once,"
+        sure = f"with probability {confidence(found.delta)}, over all rows at once,"
         if len(self.active) == 1:
-            return f"{sure} {self.active[0]} is the best arm"
+            return f"{sure} {label(self.active[0])} is the best arm"
         return f"{sure} every arm left is within {found.bound:.4g} of the best"
 
     def table(self) -> Table:

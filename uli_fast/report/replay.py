@@ -89,7 +89,7 @@ def table_of(replay: Replay) -> Table:
     for row in rows_of(replay):
         numbers = (f"{row.rows:,}", f"{row.used:,}", number(row.mean), row.interval, row.dropped)
         table.add_row(Text(squeezed(row.name, LONGEST_NAME)), *numbers)
-    table.caption = Text(f"{use(replay)}\n{replay.verdict}, if .assumes holds")
+    table.caption = Text(f"{use(replay)}\n{replay.verdict}, if what is assumed holds")
     return table
 
 
