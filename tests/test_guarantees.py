@@ -165,3 +165,14 @@ def test_bad_rounds_and_gaps():
         SE2.regret(10, [-0.1, 0.2])
     with pytest.raises(ArgumentError, match="T:"):
         SE2.regret(0)
+
+
+@pytest.mark.parametrize(
+    "change", [{"leader": 0}, {"R": 0.0}, {"K": None}, {"bounded": "yes"}], ids=str
+)
+def test_a_saved_bound_of_betting_must_be_one(change):
+    saved = uli.BettingElimination(0.1).guarantee(3).to_dict()
+    assert uli.Guarantee.from_dict(saved).bound(1000) > 0.0
+    saved["parameters"] = {k: v for k, v in (saved["parameters"] | change).items() if v is not None}
+    with pytest.raises(ArgumentError):
+        uli.Guarantee.from_dict(saved)

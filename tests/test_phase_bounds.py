@@ -354,3 +354,14 @@ def test_an_unknown_form_is_refused():
 
 def test_one_arm_has_no_gap():
     assert PE(0.1).guarantee(1).bound(7) == META().guarantee(1).bound(7) == 0.0
+
+
+def test_the_regret_of_se_charges_the_first_sweep_of_many_arms():
+    # Before the first test every arm may be played, whatever its gap: K + 1 rounds of it.
+    for K, R in ((150_000, 0.01), (200_000, 0.1), (40, 0.01)):
+        about = uli.GaussianBandit(np.append(10.0, np.zeros(K - 1)), R)
+        g = uli.SuccessiveElimination(0.1, R=R).guarantee(about)
+        t = np.arange(1.0, 3.0 * K + 1.0)
+        summed = float(np.minimum(10.0, g.bound(t)).sum())
+        assert summed * (1 - 1e-9) <= g.regret(3 * K) <= 1.5 * summed
+        assert g.regret(K) >= 10.0 * (K - 1)

@@ -18,6 +18,8 @@ from uli_fast._typing import F64
 
 # The share of delta that elimination takes; the rest is for the intervals of single arms.
 ELIMINATION = 0.9
+# What F is made of.
+NEEDED = frozenset({"K", "R", "leader", "bounded", "largest_gap"})
 # Newton's steps from above until the last digit; six are enough wherever v < 1e120.
 STEPS = 40
 

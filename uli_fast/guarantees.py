@@ -436,10 +436,17 @@ class Guarantee:
         if self.formula in _phase_bounds.PLANS:
             table = _phase_bounds.steps(self.formula, self.delta, self.parameters)
             return self.scale * table.total(T, worst / self.scale)
-        first = min(T, self.rounds_until(worst))
+        even = 0  # F is constant from K + 2 to 2 K, where sweeps have a single play
+        first = self.rounds_until(worst)
+        if self.formula == "SE-MAB-schedule":
+            first, even = max(first, int(self.parameters["K"]) + 1), 2 * int(self.parameters["K"])
+        first = min(T, first)
         total = worst * first
         stop = min(T, first + _SUMMED)
         total += float(np.sum(self.bound(np.arange(first + 1.0, stop + 1.0))))
+        if stop < min(T, even):
+            total += (min(T, even) - stop) * self.bound(even)
+            stop = min(T, even)
         return total + (self._integral(stop, T) if stop < T else 0.0)
 
     def _regret_of_steps(self, T: int, worst: float) -> float:
@@ -487,6 +494,8 @@ class Guarantee:
         """Rebuild a proved bound; what is none is an ArgumentError."""
         formula = _check.one_of("formula", data["formula"], tuple(_FORMULAS))
         parameters = dict(data["parameters"])
+        if formula == "BET" and not (parameters.keys() >= _looks.NEEDED and parameters["R"] > 0):
+            raise ArgumentError("parameters", f"must be {', '.join(sorted(_looks.NEEDED))}")
         for name, value in parameters.items():
             if type(value) not in (int, float) or not least_of(name) <= value:
                 raise ArgumentError(name, f"is no parameter of a bound: {str(value)[:50]}")
@@ -499,4 +508,4 @@ class Guarantee:
 
 def least_of(name: str) -> float:
     """Return the least that a parameter of a proved bound can be: numbers of things are 1."""
-    return 1.0 if name in ("K", "d", "dimension", "support", "S", "A", "H") else 0.0
+    return 1.0 if name in ("K", "d", "dimension", "support", "leader", "S", "A", "H") else 0.0

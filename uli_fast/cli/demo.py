@@ -70,6 +70,7 @@ def _own_size(
         trials,
         seed,
         followed=10**7,
+        alpha=delta,
         events="deaths",
         n_jobs=-1,
     )
@@ -109,7 +110,8 @@ def _write(result: Comparison, plan: OperatingCharacteristics, out: Path, source
 
     result.plot(out / "gap.png")
     known = {"dataset": "isis2", "source": source, "versions": versions()}
-    write_report({"isis2": result}, out / "report.html", "ISIS-2: 10^12 rounds", known)
+    title = f"ISIS-2: {next(iter(result.runs.values())).horizon:.3g} rounds"
+    write_report({"isis2": result}, out / "report.html", title, known)
     plan.report(out / "trial.html")
 
 

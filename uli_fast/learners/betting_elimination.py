@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from uli_fast.players.betting_elimination import BettingPlayer
     from uli_fast.problems.arms import ArmBandit
 
+# Of the leader in a sweep: more would only delay the guarantee.
+MOST_PLAYS = 1000
+
 
 @dataclass(frozen=True)
 class BettingElimination(ArmLearner):
@@ -47,7 +50,7 @@ class BettingElimination(ArmLearner):
 
     def __post_init__(self) -> None:
         self._check_parameters()
-        object.__setattr__(self, "leader", _check.whole("leader", self.leader))
+        object.__setattr__(self, "leader", _check.whole("leader", self.leader, most=MOST_PLAYS))
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return F_ULI for a problem or a number of arms."""

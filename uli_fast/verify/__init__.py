@@ -35,6 +35,7 @@ THEMES = (
     "spanners",
     "policies",
     "betting",
+    "rivals",
 )
 
 

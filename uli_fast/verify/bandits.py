@@ -448,9 +448,10 @@ def pac(quick: bool) -> Outcome:
         for eps in (0.01, 0.15, 0.5):
             late += int((runs.last_mistake(eps) > runs.guarantee.rounds_until(eps)).sum())
         # R_T = integral of N_eps <= integral of min(T, F_UPAC): on a grid, from both sides.
-        grid = np.linspace(0.0, 1.0, 2001)[1:]
-        counts = [min(T, runs.guarantee.rounds_until(float(e))) for e in grid]
-        lower, upper = sum(counts) / 2000, (T + sum(counts[:-1])) / 2000
+        grid = np.geomspace(1e-5, 1.0, 2000)
+        counts = np.array([min(T, runs.guarantee.rounds_until(float(e))) for e in grid])
+        steps = np.diff(grid, prepend=0.0)
+        lower, upper = float(steps @ counts), float(steps @ np.append(T, counts[:-1]))
         fine &= late == 0 and lower <= runs.guarantee.regret(T) <= upper
         told.append(f"{late} late; {lower:.0f} <= {runs.guarantee.regret(T):.0f} <= {upper:.0f}")
     return Outcome(
