@@ -235,3 +235,10 @@ def test_play_on_one_s_own_environment():
     with pytest.raises(uli.errors.UliError, match="means"):
         _ = blind.regret
     assert math.isclose(blind.final_plays.sum(), 50)
+
+
+def test_a_table_can_be_printed():
+    runs = uli.simulate(uli.PhasedElimination(0.1), uli.BernoulliBandit([0.9, 0.1]), 1000, seed=1)
+    shown = str(runs.table())
+    assert "PhasedElimination" in shown and "regret" in shown
+    assert "\x1b" not in shown and max(map(len, shown.splitlines())) <= 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 from rich import box
@@ -15,6 +16,8 @@ from rich.text import Text
 
 # Characters between two columns, and the least that names are wrapped to.
 BETWEEN, LEAST_NAME = 2, 10
+# Columns of what ``print`` shows.
+PRINTED = 100
 
 
 class WholeTable(Table):
@@ -37,6 +40,12 @@ class WholeTable(Table):
         for i, header in enumerate(headers):
             justify: Any = "right" if i else "left"
             self.add_column(header, justify=justify, overflow="fold")
+
+    def __str__(self) -> str:
+        """Return what a terminal would show, for ``print``."""
+        text = StringIO()
+        Console(width=PRINTED, file=text, color_system=None).print(self)
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw as many tables as it takes."""

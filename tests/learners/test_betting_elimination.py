@@ -262,7 +262,14 @@ def test_no_more_is_promised_than_is_proved():
         uli.simulate(uli.BettingElimination(R=0.2), uli.GaussianBandit([0.5, 0.4]), 10, seed=1)
 
 
-@pytest.mark.parametrize("leader", [0, -1, 1.5, "2", True, None])
+def test_there_is_no_form_of_the_paper_s():
+    learner = uli.BettingElimination()
+    assert learner.guarantee(4, form="schedule") == learner.guarantee(4)
+    with pytest.raises(ArgumentError, match="form"):
+        learner.guarantee(4, form="paper")
+
+
+@pytest.mark.parametrize("leader", [0, -1, 1.5, "2", True, None, 10**10, 10**25])
 def test_the_leader_s_plays_are_a_whole_number(leader):
     with pytest.raises(ArgumentError, match="leader"):
         uli.BettingElimination(leader=leader)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from uli_fast import _check
-from uli_fast.guarantees import Guarantee, describe_arms
+from uli_fast._typing import Form
+from uli_fast.errors import ArgumentError
+from uli_fast.guarantees import FORMS, Guarantee, describe_arms
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 from uli_fast.learners._betting import new_bets, new_book
 
@@ -52,8 +54,12 @@ class BettingElimination(ArmLearner):
         self._check_parameters()
         object.__setattr__(self, "leader", _check.whole("leader", self.leader, most=MOST_PLAYS))
 
-    def guarantee(self, about: Any) -> Guarantee:
-        """Return F_ULI for a problem or a number of arms."""
+    def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
+        """Return F_ULI for a problem or a number of arms; it has one form, a table of looks."""
+        if _check.one_of("form", form, FORMS) == "paper":
+            raise ArgumentError(
+                "form", "is 'schedule' alone: BettingElimination is not the paper's"
+            )
         arms, R = describe_arms(about, self.R)
         parameters = {
             "K": arms.K,
