@@ -16,6 +16,7 @@ from uli_fast import _looks
 from uli_fast.errors import ArgumentError, RewardRangeError
 from uli_fast.kernels import race as kernel
 from uli_fast.kernels._mean_intervals import log_evidence, mean_interval
+from uli_fast.kernels._wealth import boundary, log_mix
 from uli_fast.race.running import shuffled
 from uli_fast.race.verdict import levels
 
@@ -359,6 +360,17 @@ def test_constants_are_those_of_betting_elimination():
     assert dropping == pytest.approx(math.log(4 / (0.9 * 0.05)), abs=1e-13)
     assert single == pytest.approx(math.log(2 * 5 / (0.1 * 0.05)), abs=1e-13)
     assert all(map(math.isfinite, levels(1000, 5e-324)))
+
+
+def test_how_far_sums_may_drift_is_the_root_of_the_mixture_from_above():
+    for v in (0.0, 1.0, 50.0, 1e6, 1e15):
+        for level in (1e-3, 1.0, 6.0, 50.0, 750.0):
+            for rho in (25.0, 100.0):
+                found = boundary(v, level, rho)
+                assert log_mix(found, v, rho) >= level
+                assert log_mix(found * (1.0 - 1e-9), v, rho) < level
+                table = float(_looks.boundary(np.array([v]), level, rho)[0])
+                assert found == pytest.approx(table, rel=1e-10)
 
 
 def test_rounding_of_long_lists_is_more_than_a_billionth():

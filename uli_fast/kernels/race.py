@@ -16,7 +16,7 @@ import numpy as np
 
 from uli_fast._typing import B1, F64, I64
 from uli_fast.kernels._jit import kernel
-from uli_fast.kernels._wealth import LOG_2, log_add, log_mix, next_look
+from uli_fast.kernels._wealth import LOG_2, boundary, log_add, log_mix, next_look
 from uli_fast.kernels.betting_elimination import lead
 
 # Bets u_k = 2^(-k/2); bet k takes part once 0.01 / u_k^2 instances have been seen: before that it
@@ -140,21 +140,6 @@ def look(state: RaceState, level: float, N: int) -> int:
 
 
 @kernel
-def deviation(v: float, level: float, rho: float) -> float:
-    """Return the D at which the mixture is worth ``level``, from above: c(n) of the theorem."""
-    low, high = 0.0, math.sqrt(v + rho)
-    while log_mix(high, v, rho) < level:
-        low, high = high, 2.0 * high
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        if log_mix(middle, v, rho) < level:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-@kernel
 def gap_bound(state: RaceState, level: float, N: int) -> float:
     """Bound the gap of everybody left at this look, on the event that the best is left."""
     worst, n, K = 0.0, state.n[0], state.lo.size
@@ -169,7 +154,7 @@ def gap_bound(state: RaceState, level: float, N: int) -> float:
     certain = 1.0 if N == 0 else min(1.0, (worst + (N - n)) / N + N * LAST_DIGIT)
     if n == N:
         return certain
-    c = deviation(state.v[0], level + LOG_2, RHO) / scale(n, N)
+    c = boundary(state.v[0], level + LOG_2, RHO) / scale(n, N)
     return float(min(certain, (worst + c) / n))
 
 
@@ -180,7 +165,7 @@ def envelope(n: int, v: float, level: float, N: int) -> float:
         return 1.0
     if n == N:
         return tied(N) / N + N * LAST_DIGIT
-    c = deviation(v, level + LOG_2, RHO) / scale(n, N)
+    c = boundary(v, level + LOG_2, RHO) / scale(n, N)
     return min(1.0, 2.0 * c / n)
 
 

@@ -121,6 +121,7 @@ def _intervals(scores: Scores, rules: Rules) -> list[tuple[float, float]]:
 def _wide(made: F64, level: float, N: int) -> tuple[float, float]:
     """Return an interval that holds wherever in [0, 1] the missing scores would have been."""
     from uli_fast.kernels import race as kernel
+    from uli_fast.kernels._wealth import boundary
 
     n = made.size
     low, high = (float(np.nan_to_num(made, nan=x).sum()) for x in (0.0, 1.0))
@@ -130,7 +131,7 @@ def _wide(made: F64, level: float, N: int) -> tuple[float, float]:
         return max(0.0, least - rounding), min(1.0, most + rounding)
     v = sum(kernel.variance(i, N) for i in range(1, n + 1))
     # Scores in [0, 1] have variance proxy 1/4.
-    width = kernel.deviation(v / 4.0, level, kernel.RHO / 4.0) / kernel.scale(n, N)
+    width = boundary(v / 4.0, level, kernel.RHO / 4.0) / kernel.scale(n, N)
     return max(least, (low - width) / n), min(most, (high + width) / n)
 
 
