@@ -12,9 +12,11 @@ import pytest
 
 import uli_fast as uli
 from tests.naive import race as naive
+from uli_fast import _looks
 from uli_fast.errors import ArgumentError, RewardRangeError
 from uli_fast.kernels import race as kernel
 from uli_fast.kernels._mean_intervals import log_evidence, mean_interval
+from uli_fast.kernels._wealth import boundary, log_mix
 from uli_fast.race.running import shuffled
 from uli_fast.race.verdict import levels
 
@@ -308,7 +310,8 @@ def test_an_interval_is_what_the_evidence_leaves():
             assert [low <= p <= high for p in grid] == inside or sum(
                 (low <= p <= high) != q for p, q in zip(grid, inside, strict=True)
             ) <= 1
-    assert mean_interval(np.ones(10), 3.0, 10) == (1.0, 1.0)
+    low, high = mean_interval(np.ones(10), 3.0, 10)
+    assert low == pytest.approx(1.0, abs=1e-14) and high == 1.0
 
 
 def test_binary_scores_of_a_list_give_the_hypergeometric_beta_binomial_interval():
@@ -332,6 +335,56 @@ def test_everything_on_the_list_makes_the_verdict_exact():
     for x in race.ranking:
         if x.evaluations == 40:
             assert x.low == pytest.approx(x.mean) == x.high
+
+
+def test_at_the_end_of_a_list_what_is_said_of_exact_means_allows_for_rounding():
+    scores = {"a": 0.5, "b": 0.5 + 4e-10, "c": 0.1}
+    race = uli.race(scores, lambda x, i: x, range(50), seed=1)
+    assert set(race.active) == {"a", "b"} and race.instances == 50
+    gap = F(scores["b"]) - F(scores["a"])
+    assert gap <= F(race.certificate.envelope) <= F(2, 10**9)
+    assert gap <= F(race.certificate.bound) <= F(race.certificate.envelope)
+    rng = np.random.default_rng(7)
+    for size in (3, 50, 1000):
+        x = rng.random(size)
+        mean = sum(map(F, x.tolist())) / size
+        ends = mean_interval(x, 3.0, size)
+        assert F(ends[0]) <= mean <= F(ends[1]) and ends[1] - ends[0] < 1e-12
+    several = uli.race(["a", "b"], lambda c, i: 0.1, range(60), seed=1)
+    assert several["a"].low < several["a"].mean < several["a"].high
+
+
+def test_constants_are_those_of_betting_elimination():
+    assert kernel.RHO == _looks.sharpest_variance(1.0)
+    dropping, single = levels(5, 0.05)
+    assert dropping == pytest.approx(math.log(4 / (0.9 * 0.05)), abs=1e-13)
+    assert single == pytest.approx(math.log(2 * 5 / (0.1 * 0.05)), abs=1e-13)
+    assert all(map(math.isfinite, levels(1000, 5e-324)))
+
+
+def test_how_far_sums_may_drift_is_the_root_of_the_mixture_from_above():
+    for v in (0.0, 1.0, 50.0, 1e6, 1e15):
+        for level in (1e-3, 1.0, 6.0, 50.0, 750.0):
+            for rho in (25.0, 100.0):
+                found = boundary(v, level, rho)
+                assert log_mix(found, v, rho) >= level
+                assert log_mix(found * (1.0 - 1e-9), v, rho) < level
+                table = float(_looks.boundary(np.array([v]), level, rho)[0])
+                assert found == pytest.approx(table, rel=1e-10)
+
+
+def test_rounding_of_long_lists_is_more_than_a_billionth():
+    n = 10**8
+    assert kernel.tied(50) == 50 * 1e-9
+    assert kernel.tied(n) >= 2 * n * n * 2.0**-53
+
+
+def test_probabilities_are_not_rounded_to_certainty(tmp_path):
+    race = uli.race(["a", "b"], lambda c, i: float(c == "a"), range(200), 1e-20, seed=1)
+    race.report(tmp_path / "race.html")
+    page = (tmp_path / "race.html").read_text(encoding="utf-8")
+    for said in (repr(race), race.table().caption.plain, page):
+        assert "with probability 1 - 1e-20" in said
 
 
 def test_eps_is_certified():
@@ -511,6 +564,18 @@ CASES = {
     "eps 0": (lambda: uli.race(["a", "b"], good, range(9), eps=0.0), "eps"),
     "eps below 0": (lambda: uli.race(["a", "b"], good, range(9), eps=-0.1), "eps"),
     "eps NaN": (lambda: uli.race(["a", "b"], good, range(9), eps=math.nan), "eps"),
+    "eps of the range": (lambda: uli.race(["a", "b"], good, range(9), eps=1.0), "eps"),
+    "eps of another range": (
+        lambda: uli.race(["a", "b"], good, range(9), eps=20.0, low=-10.0, high=10.0),
+        "eps",
+    ),
+    "one instance as an array": (lambda: uli.race(["a", "b"], good, np.array(5)), "instances"),
+    "too many scores": (
+        lambda: uli.race([str(i) for i in range(100)], good, range(2 * 10**6 + 1)),
+        "instances",
+    ),
+    "batched a text": (lambda: uli.race(["a", "b"], good, range(9), batched="yes"), "batched"),
+    "batched a number": (lambda: uli.race(["a", "b"], good, range(9), batched=1), "batched"),
     "batch 0": (lambda: uli.race(["a", "b"], good, range(9), batch=0), "batch"),
     "n_jobs 0": (lambda: uli.race(["a", "b"], good, range(9), n_jobs=0), "n_jobs"),
     "about": (lambda: uli.race(["a", "b"], good, range(9), about="all"), "about"),

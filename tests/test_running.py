@@ -146,6 +146,49 @@ def test_warming_up_policies_is_quiet():
     _warm_up_policies()  # warnings are errors here
 
 
+WARM = """
+import sys
+import numpy as np
+import uli_fast as uli
+from uli_fast.cli.doctor import _warm_up_betting, _warm_up_races_and_logs
+
+def compiled():
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith("uli_fast.kernels."):
+            for x in vars(module).values():
+                if hasattr(x, "signatures"):
+                    found[f"{x.__module__}.{x.__name__}"] = len(x.signatures)
+    return found
+
+_warm_up_betting()
+_warm_up_races_and_logs()
+before = compiled()
+for about in ("list", "population"):
+    for lost in (-1, 7):
+        score = lambda c, i: None if i == lost else c * (i % 3) / 4
+        uli.race({"x": 1, "y": 2, "z": 0}, score, range(60), about=about, seed=1)
+rng = np.random.default_rng(0)
+for lost in (100.0, 0.9):
+    log = [(a, None if x > lost else x) for a, x in zip(rng.integers(0, 3, 300), rng.random(300))]
+    uli.replay(uli.SuccessiveElimination(), log)
+    uli.replay(uli.BettingElimination(), log)
+player = uli.BettingElimination().start(3)
+for i in range(30):
+    id = player.ask().id
+    player.tell_missing(id, "lost") if i % 4 == 3 else player.tell(id, 0.5)
+player.certificate()
+after = compiled()
+assert "uli_fast.kernels.race.feed" in before
+assert after == before, set(after.items()) - set(before.items())
+"""
+
+
+def test_warming_up_leaves_nothing_of_races_and_replays_to_compile():
+    done = subprocess.run([sys.executable, "-c", WARM], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 RUN = (
     "import uli_fast as uli; "
     "print(uli.simulate(uli.PhasedElimination(), uli.BernoulliBandit([.5, .4]), 1000, seed=0)"

@@ -34,6 +34,7 @@ MOST_REPLICATIONS = 10**9
 MOST_ARMS = 10**8
 MOST_DECISIONS = 10**7  # asked for at once: a list of them is returned
 MOST_CANDIDATES, MOST_INSTANCES = 1000, 10**8  # of a race: every pair has its wealth
+MOST_SCORES = 2 * 10**8  # of a race: tables of them, 3.6 GB
 MOST_DIMENSIONS = 10**5
 LARGEST_NUMBER = 1e100  # its square is still a float
 SMALLEST_SHARED = 1e-300
@@ -554,6 +555,8 @@ def instances(name: str, value: Any) -> Sequence[Any]:
         raise ArgumentError(name, f"must be a list of instances, got {shown(value)}")
     if hasattr(value, "iloc"):  # iterating would give the names of the columns
         raise ArgumentError(name, "must be a list of rows: frame.to_dict('records')")
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        raise ArgumentError(name, f"must be a list of instances, got {shown(value)}")
     if not isinstance(value, Sequence | np.ndarray):
         try:
             value = list(value)
@@ -563,6 +566,33 @@ def instances(name: str, value: Any) -> Sequence[Any]:
     if not 1 <= len(value) <= MOST_INSTANCES:
         raise ArgumentError(name, f"must be 1 to {MOST_INSTANCES}, got {len(value)}")
     return cast("Sequence[Any]", value)
+
+
+def race_size(name: str, instances: int, candidates: int) -> None:
+    """Refuse a race whose tables of scores would not fit into memory."""
+    most = MOST_SCORES // candidates
+    if instances > most:
+        raise ArgumentError(
+            name, f"must be at most {most} for {candidates} candidates, got {instances}"
+        )
+
+
+def part_of_range(name: str, value: Any, low: float, high: float) -> float:
+    """Return a positive difference of scores that some scores exceed."""
+    result = positive(name, value)
+    if result >= high - low:
+        raise ArgumentError(
+            name,
+            f"must be below {high - low:g}, more than which no two scores differ; got {value!r}",
+        )
+    return result
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentError(name, f"must be True or False, got {shown(value)}")
+    return bool(value)
 
 
 def function(name: str, value: Any) -> Any:

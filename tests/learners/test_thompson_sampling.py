@@ -49,6 +49,29 @@ def test_chances_add_up_to_one():
     assert normal_chance(0, np.array([0.3, 0.1]), np.array([0.2, 1.0])) == pytest.approx(exact)
 
 
+def test_chances_of_posteriors_narrower_than_the_last_digit_of_their_means():
+    exact = norm.cdf(1.0 / math.hypot(0.2, 1.0))
+    for shift, unit in ((2.0**40, 2.0**-12), (-(2.0**90), 2.0**38), (0.0, 2.0**-900)):
+        mean, deviation = shift + unit * np.array([1.0, 0.0]), unit * np.array([0.2, 1.0])
+        assert normal_chance(0, mean, deviation) == pytest.approx(exact)
+        assert normal_chance(1, mean, deviation) == pytest.approx(1.0 - exact)
+    for thin in 10.0 ** np.arange(-40.0, -5.0):  # a step inside the posterior of arm 0
+        mean, deviation = np.array([1e10, 1e10 + 2.0**-19]), np.array([1e-5, thin])
+        exact = norm.cdf(2.0**-19 / math.hypot(1e-5, thin))
+        assert normal_chance(1, mean, deviation) == pytest.approx(exact)
+        assert normal_chance(0, mean, deviation) == pytest.approx(1.0 - exact)
+    far = normal_chance(0, np.array([-1e18, 0.0]), np.array([1.0, 1e20]))
+    assert far == pytest.approx(norm.cdf(-0.01))
+
+
+def test_live_decisions_where_rewards_dwarf_the_noise():
+    player = uli.ThompsonSampling(R=1e-6).start(2, seed=0, low=-math.inf, high=math.inf)
+    for _ in range(12):
+        decision = player.ask()
+        assert 0.0 < decision.probability <= 1.0
+        player.tell(decision.id, 1e10)
+
+
 def test_draws_have_the_posteriors_law():
     """Against an arm that is always the same, one arm's draws tell their distribution."""
     rng, n, total = np.random.default_rng(4), np.array([10, 10**15]), np.array([3.0, 0.0])

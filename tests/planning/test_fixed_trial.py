@@ -122,6 +122,8 @@ BAD = {
     "Gaussian": (lambda: uli.fixed_trial(uli.GaussianBandit([0.5, 0.4]), 10), "problem"),
     "few": (lambda: uli.fixed_trial(uli.BernoulliBandit([0.5, 0.4]), 1), "patients"),
     "none": (lambda: uli.fixed_trial(uli.BernoulliBandit([0.5, 0.4]), 0), "patients"),
+    "too many": (lambda: uli.fixed_trial(uli.BernoulliBandit([0.5, 0.4]), 2e7 + 2), "patients"),
+    "far too many": (lambda: uli.fixed_trial(uli.BernoulliBandit([0.5, 0.4]), 1e18), "patients"),
     "alpha": (lambda: uli.fixed_trial(uli.BernoulliBandit([0.5, 0.4]), 10, 1.0), "alpha"),
     "power": (lambda: uli.fixed_trial(uli.BernoulliBandit([0.5, 0.4]), 10).needed(1), "power"),
 }

@@ -56,6 +56,15 @@ def test_the_page_needs_nothing_else_and_shows_the_plan(plan, tmp_path):
     assert rows[1]["patients_80"] == ""  # the best arm
 
 
+def test_a_plan_for_more_patients_than_a_fixed_trial_can_have_says_why_there_is_none(tmp_path):
+    problem = uli.BernoulliBandit([0.4, 0.7])
+    large = uli.operating_characteristics(LEARNERS[:1], problem, 10**13, 2, seed=1)
+    assert large.fixed is None and "10,000,000" in large.no_fixed
+    assert large.no_fixed in large.table().caption.plain
+    page = read(large, tmp_path)
+    assert large.no_fixed in page.text and "Dashed: the chance" not in page.text
+
+
 def test_the_same_plan_gives_the_same_page(plan, tmp_path):
     assert read(plan, tmp_path, "Again").raw == read(plan, tmp_path, "Again").raw
 

@@ -52,7 +52,7 @@ def _cache() -> str:
     from uli_fast.kernels._jit import CACHE_FOLDER
 
     if CACHE_FOLDER is None:
-        return "not kept: the cache folder cannot be written to, every process compiles anew"
+        return "not kept: the cache folder cannot be written to, every process compiles them again"
     files = list(CACHE_FOLDER.rglob("*.nbc"))
     said = f"{CACHE_FOLDER}: writable, {len(files)} compiled, {_megabytes(CACHE_FOLDER)}"
     others = _others()
@@ -128,6 +128,7 @@ def warm_up() -> None:
         for _ in range(3):
             player.tell(player.ask().id, 0.5)
     _warm_up_betting()
+    _warm_up_races_and_logs()
     framework = uli.EliminationFramework(lambda n, total, active, t: active, lambda delta, t: 1.0)
     for problem in (coins, normal):
         uli.simulate(replace(framework, R=0.5), problem, 10, seed=0)
@@ -182,6 +183,22 @@ def _warm_up_betting() -> None:
             player.tell(player.ask().id, reward)
         player.tell_block({arm: (plays + 2, 1.0) for arm, plays in player.allocation().items()})
         player.certificate()
+        player.tell_missing(player.ask().id, "lost")
+        player.tell(player.ask().id, 0.5)
+        player.intervals()
+
+
+def _warm_up_races_and_logs() -> None:
+    """Race on a list and in a population, all scores there and one missing; replay a log."""
+    import uli_fast as uli
+
+    scores: dict[str, list[float | None]] = {"a": [0.5, 0.5], "b": [0.4, None]}
+    for about in ("list", "population"):
+        for last in (1, 2):
+            uli.race(scores, lambda x, i: x[i], range(last), about=about, seed=0)
+    log = [("a", 0.5), ("b", 0.4), ("a", 0.5), ("b", None)]
+    for learner in (uli.SuccessiveElimination(), uli.BettingElimination()):
+        uli.replay(learner, log)
 
 
 def _warm_up_adversarial() -> None:

@@ -166,14 +166,14 @@ def _tables(
         names.append(f"BettingElimination,\nif the best mean is {planned.best_mean:g}")
         every.append(planned)
     columns = {f"within {x:g}": [_rounds_until(bound, x, gaps) for bound in every] for x in eps}
-    lines = ["within eps: after so many rounds every decision is within eps of the best"]
+    lines = ["within eps: after this many rounds every decision is within eps of the best"]
     if gaps is not None and gaps.any():
         smallest = math.nextafter(float(gaps[gaps > 0.0].min()), 0.0)
         columns["best only"] = [_rounds_until(x, smallest, gaps) for x in every]
-        lines.append("best only: after so many rounds only the best arm is played")
+        lines.append("best only: after this many rounds only the best arm is played")
     sums = [bound.regret(T, gaps) for bound in bounds.values()]
     regret = {f"regret by {T:.6g}": sums + [math.nan] * (planned is not None)}
-    lines.append(f"regret: at most so much; all at once, with probability {confidence(delta)}")
+    lines.append(f"regret: at most this much; all at once, with probability {confidence(delta)}")
     lines += subject.notes
     if planned is not None:
         lines += [f"the last row is a plan, not a guarantee; by itself {confidence(delta)}, if"]

@@ -23,17 +23,15 @@ from uli_fast.kernels._book import (
     take_sums,
 )
 from uli_fast.kernels._jit import kernel
-from uli_fast.kernels._wealth import LOG_2, log_mills
+from uli_fast.kernels._wealth import LOG_2, ROUNDING
+from uli_fast.kernels._wealth import boundary as boundary
 from uli_fast.kernels.betting_elimination import eliminate
 
 # Columns of what came (K, 6): plays with rewards 0 and 1 and how many were 1, plays with others
 # and their sum, plays whose reward is missing, plays left out.
 PLAYS, WINS, OTHERS, SUM, MISSING, OMITTED = 0, 1, 2, 3, 4, 5
-# Outward: more than rounding can take from a bound.
-ROUNDING = 1e-12
 OUTWARD, EPSILON = 1.0 + 1e-9, 2.0**-52  # of what is left after cancelling, of numbers up to 1
-# Steps of Newton's method from above, and of bisection until the last digit.
-STEPS, HALVINGS = 60, 70
+HALVINGS = 70  # of bisection, until the last digit
 
 
 @kernel
@@ -92,21 +90,6 @@ def look(book: Book, bets: Bets, active: B1, eliminated: I64, t: int, sweeps: in
     book.mark[SWEEPS] += sweeps
     eliminate(book, bets, active, eliminated, t)
     return gap_bound(book, bets, active)
-
-
-@kernel
-def boundary(v: float, level: float, rho: float) -> float:
-    """Return the D with log Mix(D, v) = level, or a little more: Mix is convex in D."""
-    fixed = LOG_2 - 0.5 * math.log1p(v / rho) - level
-    x = math.sqrt(2.0 * LOG_2 - 2.0 * min(fixed, 0.0))  # Phi(x) >= 1/2 there
-    for _ in range(STEPS):
-        mills = log_mills(x)
-        slope = x + math.exp(-mills) / math.sqrt(2.0 * math.pi)
-        fall = max((fixed + mills) / slope, 0.0)
-        x -= fall
-        if fall <= 1e-14 * x:
-            break
-    return math.sqrt(v + rho) * x * (1.0 + ROUNDING)
 
 
 @kernel

@@ -13,6 +13,7 @@ from uli_fast._typing import F64
 from uli_fast.kernels._jit import kernel
 
 STEPS = 60
+LAST_DIGIT = 2.0**-52
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
@@ -71,7 +72,9 @@ def mean_interval(x: F64, level: float, N: int) -> tuple[float, float]:
     low, high = 0.0, 1.0
     if N > 0:  # what is left of the list is all 0, or all 1
         low, high = x.sum() / N, min(1.0, (x.sum() + (N - x.size)) / N)
-    if x.size == 0 or x.size == N:
+    if x.size == N:  # the mean itself, but for rounding: of N sums, N 2^-53 at most
+        return max(0.0, low - N * LAST_DIGIT), min(1.0, high + N * LAST_DIGIT)
+    if x.size == 0:
         return low, high
     best = least_evidence(x, low, high, N)
     if log_evidence(x, best, N) >= level:

@@ -13,6 +13,9 @@ from uli_fast.kernels._jit import kernel
 LOG_2 = math.log(2.0)
 # Below it the tail of the normal law is a series, correct to 1e-12; above it erfc does not vanish.
 FAR = -30.0
+# Outward: more than rounding can take from a bound.
+ROUNDING = 1e-12
+STEPS = 60  # of Newton's method from above
 
 
 @kernel
@@ -47,3 +50,18 @@ def log_add(x: float, y: float) -> float:
     if x < y:
         x, y = y, x
     return x + math.log1p(math.exp(y - x)) if y > -math.inf else x
+
+
+@kernel
+def boundary(v: float, level: float, rho: float) -> float:
+    """Return the D with log Mix(D, v) = level, or a little more: Mix is convex in D."""
+    fixed = LOG_2 - 0.5 * math.log1p(v / rho) - level
+    x = math.sqrt(2.0 * LOG_2 - 2.0 * min(fixed, 0.0))  # Phi(x) >= 1/2 there
+    for _ in range(STEPS):
+        mills = log_mills(x)
+        slope = x + math.exp(-mills) / math.sqrt(2.0 * math.pi)
+        fall = max((fixed + mills) / slope, 0.0)
+        x -= fall
+        if fall <= 1e-14 * x:
+            break
+    return math.sqrt(v + rho) * x * (1.0 + ROUNDING)

@@ -16,7 +16,8 @@ import numpy as np
 
 from uli_fast._typing import B1, F64, I64
 from uli_fast.kernels._jit import kernel
-from uli_fast.kernels._wealth import LOG_2, log_add, log_mix, next_look
+from uli_fast.kernels._wealth import LOG_2, boundary, log_add, log_mix, next_look
+from uli_fast.kernels.betting_elimination import lead
 
 # Bets u_k = 2^(-k/2); bet k takes part once 0.01 / u_k^2 instances have been seen: before that it
 # could win nothing. The mixture of the second half takes care of smaller ones.
@@ -26,8 +27,10 @@ ENTRY = np.array([2**k // 100 for k in range(N_BETS)], np.int64)
 WEIGHTS = (np.arange(N_BETS) + 8.0) ** -1.5
 LOG_WEIGHTS = np.log(WEIGHTS / WEIGHTS.sum())
 CAP = 0.99  # of what may be lost at once
-RHO = 100.0  # where the mixture is sharpest: differences have variance proxy 1, gaps are near 0.1
-ROUNDING = 1e-9  # of a sum of scores, relative to their number
+# Where the mixture is sharpest, sharpest_variance(1): differences have variance proxy 1.
+RHO = 100.0
+# Of sums of n scores: n 2^-53 times n for each one, and how far apart they are called different.
+LAST_DIGIT, ROUNDING = 2.0**-52, 1e-9
 
 
 class RaceState(NamedTuple):
@@ -118,41 +121,22 @@ def log_wealth(state: RaceState, j: int, a: int, N: int) -> float:
 
 
 @kernel
-def leader(state: RaceState) -> int:
-    """Return the candidate with the largest sum, missing scores as 0; ties: the first."""
-    best = -1
-    for a in range(state.lo.size):
-        if state.active[a] and (best < 0 or state.lo[a] > state.lo[best]):
-            best = a
-    return best
+def tied(n: int) -> float:
+    """Return how far apart sums of n scores may be and still count as equal."""
+    return n * max(ROUNDING, n * LAST_DIGIT)
 
 
 @kernel
 def look(state: RaceState, level: float, N: int) -> int:
     """Drop whom the leader beats: by betting, or as the rest of the list cannot help."""
-    j, n = leader(state), state.n[0]
+    j, n = lead(state.lo, state.active), state.n[0]
     for a in range(state.lo.size):
         if a != j and state.active[a]:
             ahead = state.lo[j] - state.hi[a]
-            settled = N > 0 and ahead > (N - n) + ROUNDING * n
+            settled = N > 0 and ahead > (N - n) + tied(n)
             if settled or log_wealth(state, j, a, N) >= level:
                 state.active[a] = False
     return j
-
-
-@kernel
-def deviation(v: float, level: float, rho: float) -> float:
-    """Return the D at which the mixture is worth ``level``, from above: c(n) of the theorem."""
-    low, high = 0.0, math.sqrt(v + rho)
-    while log_mix(high, v, rho) < level:
-        low, high = high, 2.0 * high
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        if log_mix(middle, v, rho) < level:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 @kernel
@@ -167,19 +151,21 @@ def gap_bound(state: RaceState, level: float, N: int) -> float:
                 worst = max(worst, state.hi[j] - state.lo[a])
     if left == 1:
         return 0.0
-    certain = 1.0 if N == 0 else (worst + (N - n)) / N
+    certain = 1.0 if N == 0 else min(1.0, (worst + (N - n)) / N + N * LAST_DIGIT)
     if n == N:
         return certain
-    c = deviation(state.v[0], level + LOG_2, RHO) / scale(n, N)
+    c = boundary(state.v[0], level + LOG_2, RHO) / scale(n, N)
     return float(min(certain, (worst + c) / n))
 
 
 @kernel
 def envelope(n: int, v: float, level: float, N: int) -> float:
     """Return F = 2 c(n) / n after the look at n: the gap of survivors, whatever their scores."""
-    if n == 0 or n == N:
-        return 1.0 if n == 0 else 0.0
-    c = deviation(v, level + LOG_2, RHO) / scale(n, N)
+    if n == 0:
+        return 1.0
+    if n == N:
+        return tied(N) / N + N * LAST_DIGIT
+    c = boundary(v, level + LOG_2, RHO) / scale(n, N)
     return min(1.0, 2.0 * c / n)
 
 

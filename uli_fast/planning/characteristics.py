@@ -139,7 +139,8 @@ class OperatingCharacteristics:
     learners
         The LearnerCharacteristics of each learner, under its name; ``result[name]`` is one.
     fixed
-        The usual trial with as many patients; None unless outcomes are good or bad.
+        The usual trial with as many patients; None unless outcomes are good or bad, and where
+        there are too many patients (``no_fixed`` says so).
     equal_on_inferior, equal_events
         Patients on inferior arms, and expected events, under equal allocation; events are NaN
         for unbounded rewards.
@@ -158,6 +159,7 @@ class OperatingCharacteristics:
     equal_events: float
     events: str = "events"  # what events are called
     elapsed: float = 0.0  # seconds
+    no_fixed: str = ""  # why there is no trial of fixed size, though outcomes are good or bad
 
     @property
     def learners_in_order(self) -> list[LearnerCharacteristics]:

@@ -31,7 +31,7 @@ from uli_fast.problems.arms import ArmBandit
 
 # Probability left out at either end of a binomial variable.
 NEGLECTED = 1e-14
-# Patients per arm beyond which no exact sample size is looked for.
+# Patients per arm beyond which sums over binomial variables are not taken.
 LARGEST_GROUP = 10**7
 
 
@@ -210,7 +210,7 @@ def fixed_trial(problem: ArmBandit, patients: int, alpha: float = 0.05) -> Fixed
     problem
         A BernoulliBandit with at least two arms.
     patients
-        Of all arms; each gets ``patients // K`` of them.
+        Of all arms; each gets ``patients // K`` of them, at most 10**7.
     alpha
         The chance allowed of calling the best arm inferior: each z test is one-sided at
         alpha / (K - 1).
@@ -221,6 +221,8 @@ def fixed_trial(problem: ArmBandit, patients: int, alpha: float = 0.05) -> Fixed
     n = _check.horizon("patients", patients) // problem.n_arms
     if n < 1:
         raise ArgumentError("patients", f"must be at least {problem.n_arms}, one for each arm")
+    if n > LARGEST_GROUP:
+        raise ArgumentError("patients", f"are {n:,} for each arm; {LARGEST_GROUP:,} are the most")
     return FixedTrial(np.array(problem.unit_means), n, _check.in_open_unit("alpha", alpha))
 
 

@@ -22,7 +22,7 @@ from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner
 from uli_fast.metrics import LEVEL
 from uli_fast.planning.characteristics import LearnerCharacteristics, OperatingCharacteristics
-from uli_fast.planning.fixed_trial import checked_arms, fixed_trial
+from uli_fast.planning.fixed_trial import LARGEST_GROUP, checked_arms, fixed_trial
 from uli_fast.problems.arms import ArmBandit, TableBandit
 from uli_fast.simulate import check_pair, simulate
 
@@ -49,7 +49,8 @@ def operating_characteristics(
     """Simulate trials with some learners, and say what a trial of this size would be like.
 
     A reward is a good outcome, its absence an event. The usual trial of fixed size
-    (:func:`uli_fast.fixed_trial`) stands beside the learners where outcomes are good or bad.
+    (:func:`uli_fast.fixed_trial`) stands beside the learners where outcomes are good or bad and
+    there are at most 10**7 patients for each arm.
 
     Parameters
     ----------
@@ -88,7 +89,8 @@ def operating_characteristics(
     called, threads = _check.text("events", events), _check.jobs("n_jobs", n_jobs)
     _check.in_open_unit("alpha", alpha)
     ends = {name: _end(learner, problem, T, followed, engine) for name, learner in named.items()}
-    usual = fixed_trial(problem, T, alpha) if problem.binary else None
+    no_fixed = _no_fixed(problem, T)
+    usual = fixed_trial(problem, T, alpha) if problem.binary and not no_fixed else None
     began, results = time.perf_counter(), dict[str, LearnerCharacteristics]()
     with follow(progress, len(named)) as bar:
         for i, (name, learner) in enumerate(named.items()):
@@ -124,6 +126,7 @@ def operating_characteristics(
         T * float(1.0 - problem.unit_means.mean()) if bounded else math.nan,
         called,
         time.perf_counter() - began,
+        no_fixed,
     )
 
 
@@ -141,6 +144,14 @@ def _end(learner: Any, problem: ArmBandit, T: int, followed: Any, engine: str) -
         last = max(T, FOLLOWED) if chosen == "skip" else min(TIMES * T, _check.LARGEST_HORIZON)
     check_pair(learner, problem, last, engine)
     return last
+
+
+def _no_fixed(problem: ArmBandit, T: int) -> str:
+    """Say why there is no trial of fixed size, where there could be one with fewer patients."""
+    each = T // problem.n_arms
+    if not problem.binary or each <= LARGEST_GROUP:
+        return ""
+    return f"{each:.6g} patients on each arm; beyond {LARGEST_GROUP:,} it is not computed"
 
 
 def _never_drops(learner: ArmLearner) -> bool:

@@ -7,6 +7,7 @@ which the same panels give. Tails of 1e-14 are left out; tests hold it against e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -39,17 +40,19 @@ def normal_chance(a: int, mean: F64, deviation: F64) -> float:
     """Return the chance that the draw of arm a from a normal law is the largest."""
     from scipy.special import ndtr, ndtri
 
-    reach = -ndtri(TAIL) * deviation
+    # Seen from arm a, as its deviation may be less than the last digit of a mean.
+    centre, spread = (mean - mean[a]) / deviation[a], deviation / deviation[a]
+    reach = -ndtri(TAIL) * spread
 
     def density(x: F64) -> F64:
-        found: F64 = np.exp(-0.5 * ((x - mean[a]) / deviation[a]) ** 2)
+        found: F64 = np.exp(-0.5 * x * x)
         return found
 
     def below(b: int, x: F64) -> F64:
-        found: F64 = ndtr((x - mean[b]) / deviation[b])
+        found: F64 = ndtr((x - centre[b]) / spread[b])
         return found
 
-    return _chance(a, mean - reach, mean + reach, deviation, density, below)
+    return _chance(a, centre - reach, centre + reach, spread, density, below)
 
 
 def _chance(
@@ -62,11 +65,13 @@ def _chance(
 ) -> float:
     if low.size == 1:
         return 1.0
-    edges = _panels(a, low, high, deviation)
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    half = 0.5 * np.diff(edges)[:, None]
-    x = (edges[:-1, None] + half * (1.0 + nodes)).ravel()
-    mass = (half * weights).ravel() * density(x)
+    x, mass = low[a : a + 1], np.ones(1)  # a posterior with nothing between two floats
+    if low[a] < high[a]:
+        edges = _panels(a, low, high, deviation)
+        nodes, weights = np.polynomial.legendre.leggauss(NODES)
+        half = 0.5 * np.diff(edges)[:, None]
+        x = (edges[:-1, None] + half * (1.0 + nodes)).ravel()
+        mass = (half * weights).ravel() * density(x)
     whole = mass.sum()
     reached = x > low.max()  # below that somebody's draw is surely larger
     x, mass = x[reached], mass[reached]
@@ -85,6 +90,7 @@ def _panels(a: int, low: F64, high: F64, deviation: F64) -> F64:
     while x < end:
         rising = (low <= x) & (x < high)
         following = float(low[low > x].min(initial=end))
-        x = min(x + float(deviation[rising].min()), following, end)
+        step = max(x + float(deviation[rising].min()), math.nextafter(x, math.inf))
+        x = min(step, following, end)
         edges.append(x)
     return np.array(edges)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from uli_fast._typing import F64, I64, About, Stopped
+from uli_fast.guarantees import confidence
 from uli_fast.players._certificate import Certificate
 
 if TYPE_CHECKING:
@@ -107,6 +108,6 @@ class Race:
 
     def __repr__(self) -> str:
         return (
-            f"Race({self.verdict()}, with probability {1.0 - self.delta:g}; {self.stopped} after "
-            f"{self.instances} instances, {self.evaluations} evaluations of {self.full})"
+            f"Race({self.verdict()}, with probability {confidence(self.delta)}; {self.stopped} "
+            f"after {self.instances} instances, {self.evaluations} evaluations of {self.full})"
         )

@@ -56,7 +56,8 @@ def race(
     delta
         The probability that the verdict may be wrong with.
     eps
-        Stop once everybody left is certainly within eps of the best, in the units of scores.
+        Stop once everybody left is certainly within eps of the best, in the units of scores;
+        less than high - low, as everybody is within that before any score.
     batch
         The fewest instances between two looks at which candidates may be dropped. From
         50 ``batch`` instances on, looks come after 2 % more.
@@ -77,12 +78,13 @@ def race(
     """
     named = _check.candidates("candidates", candidates)
     items = _check.instances("instances", instances)
-    bounds = _check.interval(low, high)
+    _check.race_size("instances", len(items), len(named))
+    bounds, together = _check.interval(low, high), _check.flag("batched", batched)
     given: dict[str, Any] = {
         "candidates": list(named),
         "instances": len(items),
         "delta": _check.in_open_unit("delta", delta),
-        "eps": None if eps is None else _check.positive("eps", eps),
+        "eps": None if eps is None else _check.part_of_range("eps", eps, *bounds),
         "batch": _check.whole("batch", batch),
         "about": _check.one_of("about", about, ("list", "population")),
         "low": bounds[0],
@@ -99,7 +101,7 @@ def race(
         rules = Rules(given["delta"], given["eps"], given["batch"], given["about"], seed)
         order = shuffled(len(items), seed)
         field = Field(
-            tuple(named), tuple(named.values()), called, _Ordered(items, order), batched, *bounds
+            tuple(named), tuple(named.values()), called, _Ordered(items, order), together, *bounds
         )
         scores = Scores(field, known, record)
         went = _run(scores, rules, threads)

@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from uli_fast._looks import ELIMINATION, log_threshold
 from uli_fast._typing import F64, I64, About, Stopped
 from uli_fast.players._certificate import Certificate, gap_bound
 from uli_fast.race.result import Missing, Race, Standing
 from uli_fast.race.scores import Field, Scores
-
-# Shares of delta: dropping, with the gaps that it leaves; intervals.
-DROPPING, INTERVALS = 0.9, 0.1
 
 _ORDER = "the order of the instances is random: the seed was not chosen by what it leads to"
 _FIXED = (
@@ -49,7 +47,8 @@ class Course(NamedTuple):
 
 def levels(K: int, delta: float) -> tuple[float, float]:
     """Return the logs of the wealth that drops a candidate, and of that against a mean."""
-    return math.log((K - 1) / (DROPPING * delta)), math.log(2 * K / (INTERVALS * delta))
+    single = math.log(2 * K) - math.log(1.0 - ELIMINATION) - math.log(delta)
+    return log_threshold(K, ELIMINATION * delta), single
 
 
 def verdict(field: Field, scores: Scores, rules: Rules, went: Course, order: I64) -> Race:
@@ -122,15 +121,17 @@ def _intervals(scores: Scores, rules: Rules) -> list[tuple[float, float]]:
 def _wide(made: F64, level: float, N: int) -> tuple[float, float]:
     """Return an interval that holds wherever in [0, 1] the missing scores would have been."""
     from uli_fast.kernels import race as kernel
+    from uli_fast.kernels._wealth import boundary
 
     n = made.size
     low, high = (float(np.nan_to_num(made, nan=x).sum()) for x in (0.0, 1.0))
     least, most = (0.0, 1.0) if N == 0 else (low / N, (high + N - n) / N)
     if n == N:
-        return least, most
+        rounding = N * kernel.LAST_DIGIT
+        return max(0.0, least - rounding), min(1.0, most + rounding)
     v = sum(kernel.variance(i, N) for i in range(1, n + 1))
     # Scores in [0, 1] have variance proxy 1/4.
-    width = kernel.deviation(v / 4.0, level, kernel.RHO / 4.0) / kernel.scale(n, N)
+    width = boundary(v / 4.0, level, kernel.RHO / 4.0) / kernel.scale(n, N)
     return max(least, (low - width) / n), min(most, (high + width) / n)
 
 

@@ -114,7 +114,7 @@ _DRAWINGS = (
         "mistakes",
         "Mistakes",
         "{Round}s with a gap above eps, up to the horizon: median over runs (thick) and the most "
-        "(thin). Dashed: after so many {round}s F rules them out (uniform PAC).",
+        "(thin). Dashed: after this many {round}s F rules them out (uniform PAC).",
         _has_mistakes,
         draw_mistakes,
     ),

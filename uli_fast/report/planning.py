@@ -99,6 +99,8 @@ def notes(plan: OperatingCharacteristics) -> list[str]:
             f"one-sided at {plan.fixed.alpha:g} / {len(plan.names) - 1} = {each:.3g} (Bonferroni); "
             "exact, not simulated."
         )
+    elif plan.no_fixed:
+        said.append(f"Fixed-size trial: none here ({plan.no_fixed}).")
     return [*said, f"{plan.replications:,} trials of each learner, seed {plan.seed}."]
 
 

@@ -19,8 +19,11 @@ from uli_fast.report.words import label, listed
 
 _DROPPING = (
     "The share of the trials in which all inferior arms have been dropped by then. "
-    "Dotted: the patients planned for. Dashed: the chance that a trial of fixed size with as many "
-    "patients calls all of them inferior."
+    "Dotted: the patients planned for."
+)
+_POWER = (
+    " Dashed: the chance that a trial of fixed size with as many patients calls all of them "
+    "inferior."
 )
 _INFERIOR = (
     "Patients on inferior arms among those planned for: the mean over the trials (dot), nine "
@@ -93,7 +96,8 @@ def _pictures(plan: OperatingCharacteristics, lines: list[Line]) -> Iterator[Pic
     if dropping and (plan.gaps > 0.0).any():
         draw, title = drawing(plan, "dropping"), "When inferior arms are dropped"
         svg = inline_svg(draw, lines, (5.2, 3.4), title, "dropping")
-        yield Picture("dropping", title, _DROPPING, svg, dropping)
+        said = _DROPPING + ("" if plan.fixed is None else _POWER)
+        yield Picture("dropping", title, said, svg, dropping)
     draw, title = drawing(plan, "inferior"), "Patients on inferior arms"
     size = (5.2, 0.7 + 0.3 * len(lines))
     yield Picture("inferior", title, _INFERIOR, inline_svg(draw, lines, size, title, "i"), lines)

@@ -11,6 +11,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast.errors import MissingExtraError
+from uli_fast.guarantees import confidence
 from uli_fast.report.canvas import rows
 from uli_fast.report.figures import checked_target, save_figure
 from uli_fast.report.page import render, write_page
@@ -38,7 +39,7 @@ def summary(race: Race) -> list[str]:
     return [
         f"{race.stopped} after {race.instances} instances",
         f"{race.evaluations:,} evaluations of {race.full:,}: {100.0 * share:.0f} % saved",
-        f"averages {meant}; with probability {1.0 - race.delta:g} everybody left is within "
+        f"averages {meant}; with probability {confidence(race.delta)} everybody left is within "
         f"{race.certificate.bound:.3g} of the best",
     ]
 
