@@ -47,7 +47,7 @@ def audit(file: Path, html: Path | None) -> None:
     click.echo(_heading(found))
     click.echo(
         f"chain: {found.events} events, none altered, none missing; last hash {found.head}\n"
-        f"decisions: all {len(found.history)} come out the same when made anew\n"
+        f"decisions: all {len(found.history)} come out the same when made again\n"
         f"begun {found.begun}, last event {found.last}\n"
         f"begun with {', '.join(_safe(f'{k} {v}') for k, v in found.versions.items())}"
     )
