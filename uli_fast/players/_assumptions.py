@@ -54,7 +54,7 @@ def of_arms(player: Any, linear: bool) -> tuple[str, ...]:
 def of_sweeps(player: Any) -> tuple[str, ...]:
     """Return what is assumed of the outcomes of K arms that are played in sweeps."""
     found = [ORDER if player._means_change() else MEANS, of_spread(player)]
-    if player._blocks:
+    if player.blocks:
         found.append(BLOCKS)
     if player._lost.any():
         found.append(MISSING)

@@ -209,6 +209,11 @@ class BettingPlayer(Player):
         self._note_block(Block(len(self._arms), block_id, found))
         self._take_block(found)
 
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks that were told."""
+        return tuple(self._blocks)
+
     def _told_before(self, block_id: str, sums: Mapping[int, tuple[int, float, int]]) -> bool:
         known = self._named.get(block_id)
         if known is not None and known.sums != sums:
@@ -257,8 +262,8 @@ class BettingPlayer(Player):
         if 2.0 * N * far * 2.0**-53 > MARGIN * noise:
             raise ArgumentError(
                 "sums",
-                f"of {N} plays of {self.labels[a]!r} between {self.low:g} and {self.high:g} are "
-                "rounded by more than a test allows for: subtract a constant from all rewards",
+                f"rewards between {self.low!r} and {self.high!r} have sums that are rounded by "
+                "more than a test allows for: subtract a constant from all of them",
             )
 
     def _take_block(self, sums: Mapping[int, tuple[int, float, int]]) -> None:
@@ -370,14 +375,14 @@ class BettingPlayer(Player):
         so is that of the probability to fail. A sum of A terms, entered look by look, is off by
         A 2^-52 of its size at most. Known intervals are no measure: they may not meet.
         """
-        from uli_fast.kernels._betting_live import normal_mixture
+        from uli_fast.kernels._betting_live import half_width
         from uli_fast.kernels._book import SWEEPS
 
         active, n = self._state.active, int(self._book.mark[SWEEPS])
         if math.isfinite(self.low) or not self._state.n[active].any():
             return
         level, R, rho = self._level
-        least = float(normal_mixture(float(self._state.n[active].max()), 0.0, R, rho, level)[1])
+        least = float(half_width(float(self._state.n[active].max()), R, rho, level))
         if n:
             least = min(least, self._drift(2.0 * self._book.V[active].min()) / n)
         terms = self._settled + len(self._blocks) + 1
