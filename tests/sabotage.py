@@ -2001,6 +2001,63 @@ SABOTAGES = (
         "    for about in ():",
         "tests/test_running.py::test_warming_up_leaves_nothing_of_races_and_replays_to_compile",
     ),
+    Sabotage(
+        "betting, told: a sweep that lost its old leader is refused",
+        BETTOR,
+        "min(spare.values()) >= 0",
+        "set(spare.values()) == {0}",
+        f"{LIVE_TESTS}::test_a_sweep_that_lost_its_old_leader_can_be_restored",
+    ),
+    Sabotage(
+        "betting, told: any sweep may lack plays of a dropped arm",
+        BETTOR,
+        "spare.keys() <= left",
+        "True",
+        f"{LIVE_TESTS}::test_a_sweep_that_lost_its_old_leader_can_be_restored",
+    ),
+    Sabotage(
+        "betting, told: rounding is measured by what is known",
+        BETTOR,
+        "least = float(half_width(float(self._state.n[active].max()), R, rho, level))",
+        "least = float((self._known[1] - self._known[0]).min()) / 2.0",
+        f"{LIVE_TESTS}::test_unbounded_means_that_change_are_certified_on_average",
+    ),
+    Sabotage(
+        "betting, told: a restored player forgets how large blocks were",
+        BETTOR,
+        "        self._largest = max(self._largest, *means)\n",
+        "",
+        f"{LIVE_TESTS}::test_outcomes_too_large_for_their_sums_are_certified_neither_before_nor_"
+        "after_a_restore",
+    ),
+    Sabotage(
+        "betting, told: sums far from 0 are taken as they are",
+        BETTOR,
+        "far = max(self.low, -self.high, 0.0)",
+        "far = 0.0",
+        f"{LIVE_TESTS}::test_blocks_of_a_range_far_from_0_add_up_to_what_is_refused",
+    ),
+    Sabotage(
+        "betting, told: ends of intervals are rounded to the nearest",
+        "uli_fast/players/_base.py",
+        "2.0**-50 * max",
+        "0.0 * max",
+        f"{LIVE_TESTS}::test_interval_ends_are_rounded_outward",
+    ),
+    Sabotage(
+        "betting, told: arms of a log are numbered as they come",
+        "uli_fast/_log.py",
+        "tuple(sorted(log.labels))",
+        "log.labels",
+        "tests/test_replay.py::test_arms_are_numbered_by_name_and_not_by_who_came_first",
+    ),
+    Sabotage(
+        "betting, told: queues of a range far from 0 go by sums",
+        "uli_fast/_replaying.py",
+        "near = player.low <= 0.0 <= player.high",
+        "near = True",
+        "tests/test_replay.py::test_a_range_far_from_0_is_refused_by_blocks_and_not_by_queues",
+    ),
 )
 
 

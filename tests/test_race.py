@@ -615,3 +615,21 @@ def test_the_module_does_not_hide_the_function():
     import uli_fast.race.running
 
     assert callable(uli.race) and uli_fast.race is uli.race
+
+
+def test_a_mistake_in_evaluate_can_be_found():
+    def broken(candidate, item):
+        return missing_name  # noqa: F821
+
+    with pytest.raises(ArgumentError, match="NameError") as found:
+        uli.race({"a": 1, "b": 2}, broken, range(50))
+    assert isinstance(found.value.__cause__, NameError)
+    assert found.value.__cause__.__traceback__ is not None
+
+
+def test_a_score_that_is_none_says_whose_it_is():
+    def wrong(candidate, item):
+        return float("nan") if (candidate, item) == (2, 7) else 0.5
+
+    with pytest.raises(ArgumentError, match=r"evaluate: must lie in .* of long on instance '7'"):
+        uli.race({"short": 1, "long": 2}, wrong, range(50), seed=1)

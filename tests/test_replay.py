@@ -343,6 +343,33 @@ def test_all_forms_of_a_log_say_the_same(tmp_path):
     assert found[0].source == "log.csv"
 
 
+def test_arms_are_numbered_by_name_and_not_by_who_came_first():
+    """Ties are broken by number: who came first may be known to whoever saw the outcomes."""
+    learner = uli.BettingElimination(0.3)
+    rng = np.random.default_rng(4)
+    rows = [(arm, int(rng.random() < 0.5)) for _ in range(200) for arm in ("b", "a", "c")]
+    turned = [row for i in range(0, 600, 3) for row in (rows[i + 2], rows[i + 1], rows[i])]
+    one, other = uli.replay(learner, rows), uli.replay(learner, turned)
+    named = uli.replay(learner, rows, arms=["a", "b", "c"])
+    assert one.arms == other.arms == ("a", "b", "c")
+    assert one.plays == other.plays == named.plays
+    assert one.intervals == other.intervals == named.intervals
+    assert one.means == named.means
+    assert uli.replay(learner, rows, arms=["c", "b", "a"]).arms == ("c", "b", "a")
+
+
+def test_a_range_far_from_0_is_refused_by_blocks_and_not_by_queues():
+    rng = np.random.default_rng(5)
+    rows = [("ab"[i % 2], float(rng.random() < (0.2, 0.8)[i % 2])) for i in range(600)]
+    moved = [(arm, 1e12 + x) for arm, x in rows]
+    ends = {"low": 1e12, "high": 1e12 + 1.0}
+    learner = uli.BettingElimination(0.1)
+    assert uli.replay(learner, moved, **ends).plays == uli.replay(learner, rows).plays
+    with pytest.raises(ArgumentError, match="rounded") as caught:
+        uli.replay(learner, moved, **ends, assignment="randomized")
+    assert caught.value.argument == "low"
+
+
 def test_arms_may_be_whole_numbers_and_files_may_have_a_mark_and_blank_lines(tmp_path):
     path = tmp_path / "log.csv"
     path.write_bytes(b"\xef\xbb\xbfarm , reward\r\n\r\n1, 1\r\n2, 0\r\n\r\n")

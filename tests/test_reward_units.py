@@ -123,7 +123,7 @@ def test_planning_for_a_wider_range_is_in_its_units():
     for more in ([], ["--R", "5"]):
         wide = CliRunner().invoke(main, [*ten, *more]).output
         rows = [re.findall(r"Elimination +(\S+)", text) for text in (one, wide)]
-        assert len(rows[0]) == 2 and rows[0] == rows[1]
+        assert len(rows[0]) == 3 and rows[0] == rows[1]
 
 
 def test_r_is_in_reward_units_on_arms():

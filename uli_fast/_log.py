@@ -186,12 +186,12 @@ def _gathered(
         try:
             rewards.append(_reward(reward, bounds))
         except RewardRangeError as problem:
-            said = f"row {i}, column {columns[1]!r}: {problem._problem}"
+            said = f"row {i}, column {columns[1]!r}: {problem.problem}"
             raise RewardRangeError("log", said) from None
         try:
             arms.append(_arm_number(arm, numbers, declared is not None))
         except ArgumentError as problem:
-            said = f"row {i}, column {columns[0]!r}: {problem._problem}"
+            said = f"row {i}, column {columns[0]!r}: {problem.problem}"
             raise ArgumentError("log", said) from None
     if not arms:
         raise ArgumentError("log", f"{source} has no rows")
@@ -199,7 +199,21 @@ def _gathered(
         only = next(iter(numbers))
         raise ArgumentError("log", f"{source} has one arm only, {only!r}: nothing can be compared")
     found = np.array(arms, np.int64), np.array(rewards, np.float64)
-    return Log(source, tuple(numbers), *found, declared is not None)
+    if declared is None:
+        return _by_name(Log(source, tuple(numbers), *found, False))
+    return Log(source, tuple(numbers), *found, True)
+
+
+def _by_name(log: Log) -> Log:
+    """Return a log whose arms are numbered by name.
+
+    Ties are broken by number, and who comes first in a log may hang on outcomes that still wait
+    in their queues.
+    """
+    labels = tuple(sorted(log.labels))
+    place = {label: a for a, label in enumerate(labels)}
+    numbers = np.array([place[label] for label in log.labels], np.int64)
+    return log._replace(labels=labels, arms=numbers[log.arms])
 
 
 def _arm_number(arm: Any, numbers: dict[str, int], declared: bool) -> int:

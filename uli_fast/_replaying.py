@@ -23,7 +23,7 @@ import numpy as np
 from uli_fast._log import Log
 from uli_fast._looks import next_look
 from uli_fast._typing import F64, I64
-from uli_fast.errors import UnsupportedError
+from uli_fast.errors import ArgumentError, UnsupportedError
 from uli_fast.players._assumptions import MEANS, MISSING, ROWS, of_spread
 from uli_fast.players._base import Player
 from uli_fast.players._certificate import Certificate
@@ -112,7 +112,11 @@ def in_blocks(player: Any, log: Log) -> Iterator[int]:
         if not all(queues.has(arm, need) for arm in arms):
             return
         row = max(queues.row(arm, need) for arm in arms)
-        player.tell_block({arm: queues.taken(arm, queues.until(arm, row)) for arm in arms})
+        sums = {arm: queues.taken(arm, queues.until(arm, row)) for arm in arms}
+        try:
+            player.tell_block(sums)
+        except ArgumentError as problem:  # of a range too far from 0, which the caller gave
+            raise ArgumentError("low", problem.problem) from None
         yield row
 
 
@@ -179,7 +183,8 @@ def faster(course: Course, player: Any, log: Log) -> Course:
     units = _units(player, log)
     binary = bool(((units == 0.0) | (units == 1.0) | np.isnan(units)).all())
     able = course is in_queues and hasattr(player, "tell_block") and math.isfinite(player.low)
-    return in_allocations if able and binary else course
+    near = player.low <= 0.0 <= player.high  # sums of others may be rounded
+    return in_allocations if able and binary and near else course
 
 
 def certified(player: Any, course: Course) -> Certificate:

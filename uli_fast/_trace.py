@@ -111,9 +111,9 @@ class Trace:
         self.note_block(event, content)
 
     @property
-    def blocks_told(self) -> list[Any]:
+    def blocks_told(self) -> tuple[Any, ...]:
         """The blocks that the player was told."""
-        found: list[Any] = getattr(self.player, "_blocks", [])
+        found: tuple[Any, ...] = getattr(self.player, "blocks", ())
         return found
 
     def block_content(self) -> dict[str, Any]:

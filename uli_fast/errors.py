@@ -16,11 +16,11 @@ class ArgumentError(UliError, ValueError):
 
     def __init__(self, argument: str, problem: str) -> None:
         super().__init__(f"{argument}: {problem}")
-        self.argument, self._problem = argument, problem
+        self.argument, self.problem = argument, problem
 
     def __reduce__(self) -> tuple[type[ArgumentError], tuple[str, str]]:
         """Come back from another process as it went: by its two arguments, not by its text."""
-        return type(self), (self.argument, self._problem)
+        return type(self), (self.argument, self.problem)
 
 
 class HorizonTooLargeError(ArgumentError):

@@ -139,7 +139,7 @@ def replay(
     arm, reward
         The columns, by their names; pairs have none.
     arms
-        The arms, if they are to be named beforehand; else those of the log.
+        The arms, if they are to be named beforehand; else those of the log, by name.
     low, high
         The range of the rewards; ``-inf, inf`` if unbounded, for learners with an R.
     assignment

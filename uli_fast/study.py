@@ -240,13 +240,13 @@ class Study:
             self._get_ready(to_write=True)
             player = self._with_blocks()
             _check.key("block_id", block_id)
-            before, self._stale = len(player._blocks), True
+            before, self._stale = len(player.blocks), True
             try:
                 player.tell_block(sums, block_id)
             except ArgumentError:
-                self._stale = len(player._blocks) != before
+                self._stale = len(player.blocks) != before
                 raise
-            if len(player._blocks) > before:
+            if len(player.blocks) > before:
                 content = self._trace.block_content()
                 self._trace.note_block(self._add("block", None, None, content), content)
             self._stale = False

@@ -32,13 +32,14 @@ SUPPORT = "episodes begin nowhere but in the states of initial_support"
 POINTS = "where decision_points is False no episode passes, or all actions do the same"
 
 ORDER = (
-    f"{GIVEN} an outcome of an arm has that arm's mean of its sweep, and one arm is a best one in "
-    "every sweep; no means that never change fit the outcomes, so that bounds are of gaps averaged "
-    "over the sweeps so far"
+    f"{GIVEN} an outcome of an arm has that arm's mean of its sweep or block, and one arm is a "
+    "best one in every sweep; no means that never change fit the outcomes, so that bounds are of "
+    "gaps averaged over the sweeps so far"
 )
 BLOCKS = (
     "how often an arm is played in a block was fixed after everything before was told, and before "
-    "an outcome of the block was known"
+    "an outcome of the block was known; only then its plays were made; no block was left out or "
+    "put in order by outcomes, and what made an outcome missing knew none of a later block"
 )
 
 INF = {"low": -math.inf, "high": math.inf}

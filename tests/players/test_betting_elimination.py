@@ -519,7 +519,101 @@ def test_unbounded_blocks_use_sums_alone():
     assert lo < 10.0 < hi and hi - lo < 1.5
 
 
+def test_blocks_told_in_the_order_of_their_outcomes_lose_the_best_arm():
+    """What speaks for the worse arm comes first: the order was chosen, and ``assumes`` says so."""
+    rng, lost = np.random.default_rng(7), 0
+    for _ in range(10):
+        player = uli.BettingElimination(0.05).start(2)
+        pairs = (rng.random((400, 2)) < (0.55, 0.5)).astype(float).tolist()
+        for x, y in sorted(pairs, key=lambda pair: pair[0] - pair[1]):
+            player.tell_block({a: (1, (x, y)[a]) for a in player.active})
+        c = player.certificate()
+        lost += c.active == (1,)
+        assert any("put in order by outcomes" in sentence for sentence in c.assumes)
+    assert lost == 10
+
+
+FAR = {"low": 1e12, "high": 1e12 + 1.0}
+
+
+def test_sums_of_a_range_far_from_0_are_refused_once_rounding_tells():
+    player = uli.BettingElimination(0.1).start(2, **FAR)
+    before = player.state()
+    with pytest.raises(ArgumentError, match="rounded") as caught:
+        player.tell_block({0: (1000, 1000 * 1e12), 1: (1000, 1000 * 1e12 + 500.0)})
+    assert caught.value.argument == "sums" and player.state() == before
+    for _ in range(200):  # plays one by one lose nothing
+        d = player.ask()
+        player.tell(d.id, 1e12 + d.arm)
+    assert player.active == (1,)
+
+
+@pytest.mark.parametrize("low", [1e3, 1e6, -1e6 - 1.0])
+def test_blocks_of_a_range_far_from_0_add_up_to_what_is_refused(low):
+    """The sums are off by what 2^-53 of them is: every block must stay far below the noise."""
+    player, told = uli.BettingElimination(0.1).start(2, low=low, high=low + 1.0), 0
+    with pytest.raises(ArgumentError, match="rounded"):
+        for n in (10 ** (3 + i // 3) for i in range(38)):
+            player.tell_block({a: (n, n * low + n // 2) for a in (0, 1)})
+            told += n
+    noise = math.sqrt(told / 2.0)
+    assert 1e-8 * noise < told * abs(low) * 2.0**-52 <= 1e-6 * noise
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (-1.0, 1.0), (-1e12, 1.0)])
+def test_ranges_around_0_take_blocks_of_any_size(ends):
+    player = uli.BettingElimination(0.1).start(2, low=ends[0], high=ends[1])
+    player.tell_block({a: (10**14, 10**14 * ends[1]) for a in (0, 1)})
+    assert player.active == (0, 1)
+
+
+def test_interval_ends_are_rounded_outward():
+    from fractions import Fraction
+
+    player = uli.BettingElimination(0.1).start(2, **FAR)
+    for _ in range(300):
+        d = player.ask()
+        player.tell(d.id, 1e12 + 0.5)
+    low, width = Fraction(player.low), Fraction(player.high) - Fraction(player.low)
+    for a, (lower, upper) in player.intervals().items():
+        known = [Fraction(float(x)) for x in player._known[:, a]]
+        assert Fraction(lower) <= low + width * known[0]
+        assert Fraction(upper) >= low + width * known[1]
+
+
 # Drift.
+
+
+def test_unbounded_means_that_change_are_certified_on_average():
+    """Known intervals contradict each other: no half of theirs says what rounding may take."""
+    player = uli.BettingElimination(0.05, R=1.0).start(2, **FREE)
+    for shift in (0.0, 5.0):
+        for _ in range(10):
+            player.tell_block({a: (50, 50 * (shift - 0.1 * a)) for a in player.active})
+    assert player._means_change()
+    c = player.certificate()
+    assert "one arm is a best one in every sweep" in c.assumes[0]
+    assert len(c.active) == 2 and 0.1 < c.bound < 2.0
+    assert player.intervals()[0] == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize("by_blocks", [False, True])
+def test_outcomes_too_large_for_their_sums_are_certified_neither_before_nor_after_a_restore(
+    by_blocks,
+):
+    for size, drowned in ((10.0, False), (1e9, True)):
+        player = uli.BettingElimination(0.05, R=1.0).start(2, **FREE)
+        for _ in range(100):
+            if by_blocks:
+                player.tell_block({a: (3, 3 * size) for a in (0, 1)})
+            else:
+                player.tell(player.ask().id, size)
+        for p in (player, restored(player)):
+            if drowned:
+                with pytest.raises(NoGuaranteeError, match="rounded"):
+                    p.certificate()
+            else:
+                assert len(p.certificate().active) == 2
 
 
 def with_weekdays(rng, by_blocks, delta, means=(0.5, 0.48, 0.4)):
@@ -593,7 +687,38 @@ def test_a_best_arm_that_changes_is_lost_and_the_certificate_says_what_it_assume
     assert lost == 20
 
 
+def test_the_bound_rises_only_where_outcomes_show_that_means_change():
+    player, bounds = uli.BettingElimination(0.05).start(2), []
+    for season in ((0.9, 0.9), (0.3, 0.2)):
+        for _ in range(20):
+            player.tell_block({a: (100, 100 * season[a]) for a in player.active})
+            bounds.append((player._means_change(), player.certificate().bound))
+    steady = [bound for changed, bound in bounds if not changed]
+    assert steady == sorted(steady, reverse=True)
+    assert max(bound for changed, bound in bounds if changed) > min(steady)
+
+
 # States.
+
+
+def test_a_sweep_that_lost_its_old_leader_can_be_restored():
+    """Arm 0 was asked for once of its two plays when it was dropped: the other never came."""
+    player = uli.BettingElimination(0.1).start(2)
+    for d, reward in zip(player.ask(2), (1.0, 0.0), strict=True):
+        player.tell(d.id, reward)
+    for d in player.ask(181):
+        player.tell(d.id, float(d.arm == 1))
+        if player.active == (1,):
+            break
+    assert player._arms[-3:] == [0, 1, 0] and player._rest == [1]
+    again = restored(player)
+    assert again.state() == player.state() and again.ask(4) == player.ask(4)
+    for play in (5, 179):  # only the sweep that was being asked for may lack one of its plays
+        short = restored(player)
+        assert short._arms[play] == 0
+        del short._arms[play], short._asked_in[play], short._ends[play]
+        with pytest.raises(StateError, match="no sweep"):
+            short._check_sweeps()
 
 
 def test_states_that_outcomes_do_not_lead_to_are_refused():

@@ -183,12 +183,18 @@ def beta_binomial(plays: float, total: float, missing: float, level: float) -> t
 
 
 @kernel
+def half_width(plays: float, R: float, rho: float, level: float) -> float:
+    """Return half the width of a two-sided normal-mixture confidence sequence."""
+    v = R * R * plays + rho
+    return math.sqrt(v * (2.0 * level + math.log(v / rho))) / plays * (1.0 + ROUNDING)
+
+
+@kernel
 def normal_mixture(
     plays: float, total: float, R: float, rho: float, level: float
 ) -> tuple[float, float]:
     """Return the ends of a two-sided normal-mixture confidence sequence."""
-    v = R * R * plays + rho
-    half = math.sqrt(v * (2.0 * level + math.log(v / rho))) / plays * (1.0 + ROUNDING)
+    half = half_width(plays, R, rho, level)
     return total / plays - half, total / plays + half
 
 

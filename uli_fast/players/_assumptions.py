@@ -13,13 +13,14 @@ from typing import Any
 GIVEN = "given all earlier decisions and their outcomes, told or not,"
 MEANS = f"{GIVEN} an outcome of an arm has that arm's mean, which never changes"
 ORDER = (
-    f"{GIVEN} an outcome of an arm has that arm's mean of its sweep, and one arm is a best one in "
-    "every sweep; no means that never change fit the outcomes, so that bounds are of gaps averaged "
-    "over the sweeps so far"
+    f"{GIVEN} an outcome of an arm has that arm's mean of its sweep or block, and one arm is a "
+    "best one in every sweep; no means that never change fit the outcomes, so that bounds are of "
+    "gaps averaged over the sweeps so far"
 )
 BLOCKS = (
     "how often an arm is played in a block was fixed after everything before was told, and before "
-    "an outcome of the block was known"
+    "an outcome of the block was known; only then its plays were made; no block was left out or "
+    "put in order by outcomes, and what made an outcome missing knew none of a later block"
 )
 MISSING = "a missing outcome would have been one like the others, whatever made it missing"
 ROWS = "no row was chosen, left out or put in order by its own outcome or by a later one"
@@ -53,7 +54,7 @@ def of_arms(player: Any, linear: bool) -> tuple[str, ...]:
 def of_sweeps(player: Any) -> tuple[str, ...]:
     """Return what is assumed of the outcomes of K arms that are played in sweeps."""
     found = [ORDER if player._means_change() else MEANS, of_spread(player)]
-    if player._blocks:
+    if player.blocks:
         found.append(BLOCKS)
     if player._lost.any():
         found.append(MISSING)

@@ -170,7 +170,8 @@ class Player:
         Missing outcomes are in it at their worst; an arm of which some were left out has the
         whole range, and so have all where R is less than the range allows for.
         """
-        lower, upper = (self._reward_units(x) for x in self._unit_intervals())
+        lower, upper = self._unit_intervals()
+        lower, upper = self._reward_units(lower, -1.0), self._reward_units(upper, 1.0)
         unknown = (self._omitted > 0) | self._too_narrow()
         lower, upper = np.where(unknown, -math.inf, lower), np.where(unknown, math.inf, upper)
         return {
@@ -408,8 +409,12 @@ class Player:
         """R on the unit scale."""
         return _check.unit_noise(self.learner.R, (self.low, self.high))
 
-    def _reward_units(self, values: F64) -> F64:
-        return self.low + self._scale * values if math.isfinite(self.low) else values
+    def _reward_units(self, ends: F64, sign: float) -> F64:
+        """Return lower (-1) or upper (1) ends in reward units; where 0 moves, rounded outward."""
+        if not math.isfinite(self.low):
+            return ends
+        away = 2.0**-50 * max(-self.low, self.high) if self.low else 0.0  # six roundings
+        return np.asarray(self.low + self._scale * ends + sign * away)
 
 
 def _counts(saved: Mapping[str, Any], name: str, size: int) -> I64:

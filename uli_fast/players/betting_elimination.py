@@ -17,6 +17,7 @@ them, and nothing is certified any more.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
@@ -30,8 +31,11 @@ from uli_fast.guarantees import Guarantee
 from uli_fast.learners._betting import new_bets, new_book
 from uli_fast.players import _assumptions
 from uli_fast.players._base import Player
+from uli_fast.players._certificate import Certificate
+from uli_fast.players._missing import too_large
 
 INTERVALS = 1.0 - _looks.ELIMINATION  # the share of delta that the intervals have
+MARGIN = 1e-6  # of the noise of a sum, what rounding may be off by
 
 
 class Epoch(NamedTuple):
@@ -205,6 +209,11 @@ class BettingPlayer(Player):
         self._note_block(Block(len(self._arms), block_id, found))
         self._take_block(found)
 
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks that were told."""
+        return tuple(self._blocks)
+
     def _told_before(self, block_id: str, sums: Mapping[int, tuple[int, float, int]]) -> bool:
         known = self._named.get(block_id)
         if known is not None and known.sums != sums:
@@ -213,6 +222,8 @@ class BettingPlayer(Player):
 
     def _note_block(self, block: Block) -> None:
         self._blocks.append(block)
+        means = (abs(total) / max(n - missing, 1) for n, total, missing in block.sums.values())
+        self._largest = max(self._largest, *means)
         if block.id is not None:
             self._named[block.id] = block
 
@@ -232,8 +243,28 @@ class BettingPlayer(Player):
             plays, _, missing = sums.get(a, (0, 0.0, 0))
             if plays - (0 if bounded else missing) < 1:
                 raise ArgumentError("sums", f"must have plays of {self.labels[a]!r}, in play")
+            if bounded:
+                self._refuse_rounded(a, *sums[a])
         if int(self._state.clock[0]) + sum(row[0] for row in sums.values()) > _check.MOST_PLAYS:
             raise ArgumentError("sums", f"are more than {_check.MOST_PLAYS} plays in all")
+
+    def _refuse_rounded(self, a: int, plays: int, total: float, missing: int) -> None:
+        """Refuse sums of a range so far from 0 that their rounding is more than a test may miss.
+
+        Where 0 is ``far`` from the range, a float near a sum of N rewards is off by N far 2^-53,
+        and so is what is subtracted. The noise of a sum is sqrt(S (N - S) / N) or more in an
+        arm's own interval, and that of a few plays where S or N - S is near 0.
+        """
+        far = max(self.low, -self.high, 0.0)
+        N = int(self._state.n[a]) + plays
+        S = float(self._state.total[a]) + self._unit_sums(a, plays, total, missing)[1]
+        noise = math.sqrt(1.0 + min(S, N - S)) * self._scale
+        if 2.0 * N * far * 2.0**-53 > MARGIN * noise:
+            raise ArgumentError(
+                "sums",
+                f"rewards between {self.low!r} and {self.high!r} have sums that are rounded by "
+                "more than a test allows for: subtract a constant from all of them",
+            )
 
     def _take_block(self, sums: Mapping[int, tuple[int, float, int]]) -> None:
         from uli_fast.kernels._betting_live import enter_block
@@ -262,7 +293,6 @@ class BettingPlayer(Player):
         came = plays - missing
         if not math.isfinite(self.low):
             self._omitted[a] += missing
-            self._largest = max(self._largest, abs(total) / came)
             return came, total, 0
         unit = (total - came * self.low) / self._scale
         return plays, min(max(unit, 0.0), float(came)), missing
@@ -294,6 +324,14 @@ class BettingPlayer(Player):
             return dict.fromkeys(self.labels, (self.low, self.high))
         return super().intervals()
 
+    def certificate(self) -> Certificate:
+        """Return what is certain of every active arm, from settled rewards alone.
+
+        The bound never rises, unless outcomes show that means change: then it is that of the last
+        look, of gaps averaged over the sweeps so far.
+        """
+        return super().certificate()
+
     def _refuse_contradiction(self) -> None:
         """Go on where means change: what is said then, and what is assumed, does not need them."""
 
@@ -317,13 +355,39 @@ class BettingPlayer(Player):
         n, (K, r) = int(self._book.mark[SWEEPS]), (len(self.labels), self._bets.r)
         assumed = _looks.pair_variance(np.array([float(n)]), K, r)[0]
         if K == 2 and n and self._book.V.sum() > assumed * (1.0 + 1e-12):
-            from uli_fast.kernels._betting_live import boundary
-
-            limit, R, rho = self._bets.test
-            level = limit + (math.log(2.0) if self._bets.u.size else 0.0)
-            c = boundary(R * R * self._book.V.sum(), level, rho)
+            c = self._drift(self._book.V.sum())
             return float(min(promise.largest_gap, 2.0 * c / n * self._scale))
         return float(promise.bound(1 + min(t - 1, n * (K - 1 + r))))
+
+    def _drift(self, V: float) -> float:
+        """Return c: on the event no two arms' sums, of variance V, are off by as much."""
+        from uli_fast.kernels._betting_live import boundary
+
+        limit, R, rho = self._bets.test
+        level = limit + (math.log(2.0) if self._bets.u.size else 0.0)
+        return float(boundary(R * R * V, level, rho))
+
+    def _refuse_rounding(self) -> None:
+        """Refuse outcomes without a range whose sums are rounded by more than a test may miss.
+
+        Ville's inequality leaves nothing of delta to spare. If means are off by a millionth of
+        c(n) / n and of an interval's half, the logs of the money are off by less than 1e-3, and
+        so is that of the probability to fail. A sum of A terms, entered look by look, is off by
+        A 2^-52 of its size at most. Known intervals are no measure: they may not meet.
+        """
+        from uli_fast.kernels._betting_live import half_width
+        from uli_fast.kernels._book import SWEEPS
+
+        active, n = self._state.active, int(self._book.mark[SWEEPS])
+        if math.isfinite(self.low) or not self._state.n[active].any():
+            return
+        level, R, rho = self._level
+        least = float(half_width(float(self._state.n[active].max()), R, rho, level))
+        if n:
+            least = min(least, self._drift(2.0 * self._book.V[active].min()) / n)
+        terms = self._settled + len(self._blocks) + 1
+        if 2.0 * terms * self._largest * 2.0**-52 > MARGIN * least:
+            raise too_large(self._largest)
 
     def _assumes(self, proved: bool) -> tuple[str, ...]:
         return _assumptions.of_sweeps(self)
@@ -395,19 +459,25 @@ class BettingPlayer(Player):
             self._note_block(Block(position, block_id, found))
 
     def _check_sweeps(self) -> None:
-        """Refuse sweeps that are none: arms in order, none twice but the leader, who has r."""
+        """Refuse sweeps that are none: arms in order, each once and the leader r times.
+
+        An arm that was dropped while a sweep was asked for may lack plays in it, and never comes
+        again.
+        """
         if self._asked_in != sorted(self._asked_in):
             raise StateError("state", "contradicts itself: a sweep was begun before an earlier one")
         survivors = set(np.flatnonzero(self._state.active).tolist())
-        first = 0
+        first, left = 0, set(range(len(self.labels)))
         for i, end in enumerate(self._ends):
             if end or i + 1 == len(self._ends):
                 sweep = self._arms[first : i + 1] + ([] if end else self._rest[::-1])
                 leader = self._epochs[self._asked_in[i]].leader
-                wanted = [a for a in sorted(set(sweep)) for _ in range(self._times(a, leader))]
-                if sweep != wanted or not survivors <= set(sweep):
+                spare = {a: self._times(a, leader) - n for a, n in Counter(sweep).items()}
+                whole = {a for a, n in spare.items() if n == 0}
+                good = sweep == sorted(sweep) and min(spare.values()) >= 0
+                if not (good and survivors <= whole and spare.keys() <= left):
                     raise StateError("state", f"contradicts itself: no sweep ends at {i + 1}")
-                first = i + 1
+                first, left = i + 1, whole
 
     def _retrace(self, player: BettingPlayer) -> None:
         """Be told what another player was told, blocks where they came."""

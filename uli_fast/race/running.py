@@ -101,7 +101,13 @@ def race(
         rules = Rules(given["delta"], given["eps"], given["batch"], given["about"], seed)
         order = shuffled(len(items), seed)
         field = Field(
-            tuple(named), tuple(named.values()), called, _Ordered(items, order), together, *bounds
+            tuple(named),
+            tuple(named.values()),
+            called,
+            _Ordered(items, order),
+            together,
+            *bounds,
+            [],
         )
         scores = Scores(field, known, record)
         went = _run(scores, rules, threads)
@@ -160,7 +166,8 @@ def _looks(scores: Scores, rules: Rules, jobs: ThreadPoolExecutor | None) -> Cou
         n, evaluations = rows.stop, evaluations + len(rows) * int(before.sum())
         if n >= min(HOPELESS, total) and len(scores.reasons) == evaluations:
             reason = next(iter(scores.reasons.values()))
-            raise ArgumentError("evaluate", f"has returned no score yet: {reason}")
+            first = next(iter(scores.problems), None)
+            raise ArgumentError("evaluate", f"has returned no score yet: {reason}") from first
         kernel.feed(state, *scores.ends(rows), N)
         leader = int(kernel.look(state, level, N))
         for a in np.flatnonzero(before & ~state.active):

@@ -26,6 +26,7 @@ class Field(NamedTuple):
     batched: bool
     low: float
     high: float
+    problems: list[Exception]  # what evaluate raised, for whoever looks for its mistake
 
 
 class Call(NamedTuple):
@@ -41,6 +42,7 @@ class Scores:
     def __init__(self, field: Field, known: Iterable[Outcome], record: Record | None) -> None:
         N, K = len(field.instances), len(field.names)
         self._field, self._record, self.width = field, record, field.high - field.low
+        self.problems = field.problems
         self.value = np.full((N, K), np.nan)  # in [0, 1]; NaN: missing, or not evaluated
         self.raw = np.full((N, K), np.nan)  # in the caller's units
         self.done = np.zeros((N, K), np.bool_)
@@ -130,6 +132,8 @@ def _called(field: Field, call: Call) -> list[Outcome]:
         result = field.evaluate(field.candidates[a], instances if field.batched else instances[0])
         found = list(result) if field.batched else [result]
     except Exception as problem:
+        if not field.problems:
+            field.problems.append(problem)
         reason = _said(problem)
         return [Outcome(row, a, None, reason) for row in rows]
     if len(found) != len(rows):
@@ -142,7 +146,11 @@ def _called(field: Field, call: Call) -> list[Outcome]:
 def _outcome(field: Field, row: int, a: int, score: Any) -> Outcome:
     if score is None:
         return Outcome(row, a, None, "evaluate returned None")
-    return Outcome(row, a, _check.reward(score, field.low, field.high, "evaluate"))
+    try:
+        return Outcome(row, a, _check.reward(score, field.low, field.high, "evaluate"))
+    except ArgumentError as problem:
+        where = f"of {field.names[a]} on instance {str(field.instances[row])[:50]!r}"
+        raise type(problem)("evaluate", f"{problem.problem}, {where}") from None
 
 
 def _said(problem: Exception) -> str:
