@@ -338,3 +338,11 @@ def test_an_mdp_in_place_of_its_rewards_is_told_so():
     with pytest.raises(ArgumentError, match=r"got TabularMDP.*mdp\.rewards") as caught:
         POLICIES.start(MDP)
     assert caught.value.argument == "rewards"
+
+
+@pytest.mark.parametrize("name", ["known", "complete"])
+def test_a_state_without_what_was_known_is_refused(name):
+    state = uli.SuccessiveElimination(0.1).start(2).state()
+    del state[name]
+    with pytest.raises(uli.errors.StateError, match=name):
+        uli.restore(state)

@@ -33,7 +33,14 @@ from uli_fast.guarantees import ROUNDING, ArmsInfo, Guarantee
 from uli_fast.learners._arms import ArmLearner, empty_state
 from uli_fast.players import _assumptions
 from uli_fast.players._certificate import Certificate, gap_bound
-from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out, too_large
+from uli_fast.players._missing import (
+    SCHEMA,
+    UNIT_SCHEMAS,
+    Missing,
+    check_schema,
+    left_out,
+    too_large,
+)
 
 
 class Decision(NamedTuple):
@@ -300,6 +307,9 @@ class Player:
 
     def _load(self, saved: Mapping[str, Any]) -> None:
         none = [0] * len(self.labels)
+        for name in ("known", "complete"):  # states of schemas 1 and 2 have neither
+            if saved["schema"] not in UNIT_SCHEMAS and name not in saved:
+                raise StateError("state", f"has no {name!r}")
         saved = check_schema(saved, lost=none, omitted=none)
         self._asked[:] = _counts(saved, "asked", len(none))
         self._arms = [int(a) for a in saved["arms"]]
