@@ -145,7 +145,8 @@ def test_turning_points():
     found = uli.turning_point(learner, rival, problem, 10**5, 3, seed=1)
     assert f"{found.censored.sum()} of 3 runs had not turned by 100000" in text
     assert "LilUCB" in text
-    assert "KLUCB(delta=0.05, R=None)" in text
+    assert "KLUCB(delta=0.05, R=None)" in " ".join(text.split())
+    assert text.index("BettingElimination") < text.index("SuccessiveElimination")
     assert "3 of 3 runs had not turned" in text
 
 

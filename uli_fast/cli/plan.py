@@ -224,5 +224,6 @@ def _turning_points(
     se, pe = (kind(delta, subject.R) for kind in (uli.SuccessiveElimination, uli.PhasedElimination))
     ucb, lil = uli.UCB(delta, subject.R), uli.LilUCB(delta, subject.R)
     kl = uli.KLUCB(delta, subject.R if subject.problem.low is None else None)  # else of coins
-    for learner, rival in ((se, ucb), (pe, ucb), (se, lil), (se, kl)):
+    bet = uli.BettingElimination(delta, R=subject.R)
+    for learner, rival in ((bet, ucb), (bet, kl), (bet, lil), (se, ucb), (pe, ucb), (se, lil)):
         yield uli.turning_point(learner, rival, *about, n_jobs=-1)
