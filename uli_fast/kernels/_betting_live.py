@@ -23,8 +23,7 @@ from uli_fast.kernels._book import (
     take_sums,
 )
 from uli_fast.kernels._jit import kernel
-from uli_fast.kernels._wealth import LOG_2, ROUNDING
-from uli_fast.kernels._wealth import boundary as boundary
+from uli_fast.kernels._wealth import LOG_2, ROUNDING, boundary
 from uli_fast.kernels.betting_elimination import eliminate
 
 # Columns of what came (K, 6): plays with rewards 0 and 1 and how many were 1, plays with others

@@ -361,7 +361,7 @@ class BettingPlayer(Player):
 
     def _drift(self, V: float) -> float:
         """Return c: on the event no two arms' sums, of variance V, are off by as much."""
-        from uli_fast.kernels._betting_live import boundary
+        from uli_fast.kernels._wealth import boundary
 
         limit, R, rho = self._bets.test
         level = limit + (math.log(2.0) if self._bets.u.size else 0.0)
