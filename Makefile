@@ -6,10 +6,10 @@ READY  := $(VENV)/.ready
 FIRST  := bench/.build/first.json
 LAST   := bench/.build/last.json
 
-# Other libraries, each in an environment of its own with what it still runs on. SMPyBandits needs
+# Other libraries, each in an environment of its own with versions it still runs on. SMPyBandits needs
 # the last SciPy with btdtri; rlberry pins its Gymnasium and needs a Python below 3.13.
 COMPAT               := mabwiser rlberry smpybandits
-# Those and what spreads a study; make compat-test LIBRARIES=ray takes one of them.
+# Those, and what spreads an experiment; make compat-test LIBRARIES=ray tests one of them.
 LIBRARIES            ?= $(COMPAT) ray
 WITH_mabwiser        := -e . pytest mabwiser==2.7.4
 WITH_rlberry         := -e . pytest rlberry==0.7.3 rlberry-scool==0.7.3 gymnasium==0.29.1
@@ -33,39 +33,39 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# One thread, for ours as for every rival, in whatever process.
+# One thread for ours and for every rival, in every process.
 bench bench-quick bench-check: export OPENBLAS_NUM_THREADS := 1
 bench bench-quick bench-check: export OMP_NUM_THREADS := 1
 bench bench-quick bench-check: export MKL_NUM_THREADS := 1
 
-# Ours against its rivals; docs/performance.md is written anew, and bench/history grows.
+# Ours against its rivals; docs/performance.md is rewritten, and bench/history.jsonl grows by a line.
 bench: $(READY) rivals
 	$(BIN)/python -m pytest bench --benchmark-skip
 	mkdir -p bench/.build
 	$(BIN)/python -m pytest bench --lap --benchmark-only --benchmark-quiet --benchmark-json=$(FIRST)
-	$(BIN)/python bench/growth.py
+	$(BIN)/python -m bench.tools.growth
 	$(BIN)/python -m pytest bench --lap --benchmark-only --benchmark-quiet --benchmark-json=$(LAST)
-	$(BIN)/python bench/report.py --join $(FIRST) --keep
+	$(BIN)/python -m bench.tools.report --join $(FIRST) --keep
 
-# Printed and kept in bench/history; the page stays that of the last whole run.
+# Printed and kept in bench/history.jsonl; the page stays that of the last whole run.
 bench-quick: $(READY)
 	mkdir -p bench/.build
 	$(BIN)/python -m pytest bench --quick --benchmark-only --benchmark-quiet --benchmark-json=$(LAST)
-	$(BIN)/python bench/report.py --keep --quick
+	$(BIN)/python -m bench.tools.report --keep --quick
 
-# Measures anew, and fails on a missed goal or a ratio far below what it used to be.
+# Measures again, and fails on a missed goal or a ratio far below what it used to be.
 bench-check: $(READY)
 	mkdir -p bench/.build
 	$(BIN)/python -m pytest bench --quick --benchmark-only --benchmark-quiet --benchmark-json=$(LAST)
-	$(BIN)/python bench/check.py
+	$(BIN)/python -m bench.tools.check
 
-# One that cannot be had is left out, and the reason printed.
+# One that cannot be installed is left out, and the reason is printed.
 rivals: $(COMPAT:%=.venv-%/.ready) .venv-vowpalwabbit/.ready
 
 sabotage: $(READY)
 	$(BIN)/python -m tests.sabotage
 
-# Kills, damage, bad input, bounds checks, sabotage; docs/reliability.md is written anew.
+# Kills, damage, bad input, bounds checks, sabotage; docs/reliability.md is rewritten.
 reliability: $(READY) .venv-ray/.ready
 	$(BIN)/python -m tests.reliability
 
@@ -79,7 +79,7 @@ compat-test: $(LIBRARIES:%=.venv-%/.ready)
 
 compat-bench: rivals
 	@for name in $(COMPAT); do \
-	  if [ -e .venv-$$name/.ready ]; then .venv-$$name/bin/python bench/compat.py; \
+	  if [ -e .venv-$$name/.ready ]; then .venv-$$name/bin/python -m bench.tools.compat; \
 	  else echo "$$name: skipped, it could not be installed"; fi; \
 	done
 
@@ -87,7 +87,7 @@ compat-bench: rivals
 	@$(PYTHON) -m venv .venv-$*
 	@if .venv-$*/bin/python -m pip install --quiet --disable-pip-version-check \
 	  $(WITH_$*) >.venv-$*.log 2>&1; then touch $@; \
-	else tail -n 3 .venv-$*.log; echo "$*: not available here, its tests are skipped"; fi
+	else tail -n 3 .venv-$*.log; echo "$*: could not be installed, its tests are skipped"; fi
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "uli_fast needs Python 3.11 or newer")'

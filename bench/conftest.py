@@ -1,10 +1,11 @@
-"""One way to measure: ours and a rival in turn, in one process, from the same seeds.
+"""One way to measure: ours and a rival taking turns, in one process, from the same seeds.
 
 ``versus`` hands ours to pytest-benchmark, and times the rival just before each run of ours. A
 side's time is the median over seeds of the minimum over repeats: the minimum removes what else
 the machine does, the median keeps easy seeds from flattering. Short runs are repeated for some
-time, and a whole run has two laps, minutes apart: machines have slow seconds. What is compared,
-and what it should reach, stands in goals.toml under the name of the benchmark, ``stem/name``.
+time, and a whole run has two laps, minutes apart: machines have slow moments. What is compared,
+and what it should reach, is in goals.toml under the name of the benchmark, ``stem/name``; one that
+has no entry there is in no table, and its docstring says what it does.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import Case, gcc_version, yardstick
-from results import about, figures, goals, refuse_threads
+
+from bench.support.cases import Case, yardstick
+from bench.support.limits import gcc_version
+from bench.tools.results import about, figures, goals, refuse_threads
 
 # Whose versions are kept with a run.
 LIBRARIES = ("numpy", "numba", "scipy", "cvxpy", "highspy", "clarabel")
 
-# Short runs of both sides are repeated for so many seconds in all, but not more often than this.
+# Short runs of both sides are repeated for this many seconds in all, but not more often than this.
 SPAN, MOST = 0.3, 500
 
 
@@ -48,6 +51,11 @@ def key_of(item: pytest.Item) -> str:
     return f"{Path(item.path).stem.removeprefix('test_')}/{item.name.removeprefix('test_')}"
 
 
+def words_of(item: Any) -> str:
+    """Return what a benchmark without an entry in goals.toml does: its docstring."""
+    return " ".join(item.function.__doc__.split()).rstrip(".")
+
+
 def clock(case: Case, seed: int) -> float:
     """Return the seconds of one run."""
     run = case.prepare(seed)
@@ -61,7 +69,7 @@ def clock(case: Case, seed: int) -> float:
 def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., None]:
     """Measure ours against a rival; without one, against a yardstick that shows the machine.
 
-    A quick run has the same seeds, so that its ratios can be held against those of a whole one.
+    A quick run has the same seeds, so that its ratios can be compared with those of a whole one.
     """
     refuse_threads()
 
@@ -108,7 +116,7 @@ def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., None
         key = key_of(request.node)
         benchmark.extra_info.update(
             key=key,
-            about=about(goals()[key]),
+            about=about(goals().get(key) or {"work": words_of(request.node)}),
             **figures(best.tolist()),
             yardstick=rival is None,
             seeds=seeds,

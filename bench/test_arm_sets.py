@@ -1,7 +1,8 @@
 """Calls of the optimisation oracle against other solvers, checks included on our side."""
 
 import pytest
-from oracles import calls, failures
+
+from bench.support.oracles import calls, failures
 
 DIMENSIONS = pytest.mark.parametrize("d", [5, 10, 20])
 SEEDS = 3

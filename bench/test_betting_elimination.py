@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from betting import betting_elimination
-from cases import DELTA, EQUAL, ours, plain, tenth
 
+from bench.plain.betting import betting_elimination
+from bench.support.cases import DELTA, EQUAL, ours, plain, tenth
 from uli_fast import BettingElimination, PhasedElimination, datasets
 
 BETTING = BettingElimination(DELTA)

@@ -1,7 +1,8 @@
 """G-optimal designs to leverages of 2d against straightforward Frank-Wolfe."""
 
 import pytest
-from linear import cloud, design, plain_design, support
+
+from bench.support.linear import cloud, design, plain_design, support
 
 
 @pytest.mark.parametrize("shape", ["ball", "sphere"])

@@ -4,21 +4,21 @@ Most are long enough for the lanes' polynomial and for 64 seeds to be a percent 
 ones show what that takes.
 """
 
-import plain as loops
 import pytest
-from cases import (
+
+from bench.plain import exp3p as loops
+from bench.support.cases import (
     GAP,
     MANY,
     REPLICATIONS,
     SPREAD,
-    in_c,
     lockstep,
-    lockstep_in_c,
     per_round,
     plain,
     side_by_side,
 )
-from rivals import another_library
+from bench.support.limits import in_c, lockstep_in_c
+from bench.support.rivals import another_library
 
 SIZES = pytest.mark.parametrize(
     ("means", "T"),

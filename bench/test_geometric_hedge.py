@@ -1,9 +1,9 @@
 """GeometricHedge.P on two sets of arms: the kernel against a NumPy loop."""
 
-import plain as loops
 import pytest
-from cases import DELTA, hedge_in_numpy, linear_arms, phase_of
 
+from bench.plain import linear as loops
+from bench.support.cases import DELTA, hedge_in_numpy, linear_arms, phase_of
 from uli_fast import GeometricHedge
 
 

@@ -1,9 +1,9 @@
 """KL-UCB: the exact skip, and round by round against a plain Numba loop."""
 
-import plain as loops
 import pytest
-from cases import DELTA, EQUAL, GAP, SPREAD, TIE, ours, plain, tenth
 
+from bench.plain import optimism as loops
+from bench.support.cases import DELTA, EQUAL, GAP, SPREAD, TIE, ours, plain, tenth
 from uli_fast import KLUCB
 
 KL = KLUCB(DELTA)

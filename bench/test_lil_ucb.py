@@ -1,9 +1,9 @@
 """lil'UCB: the exact skip on two arms, and more round by round against plain Numba."""
 
-import plain as loops
 import pytest
-from cases import DELTA, EQUAL, GAP, MANY, SPREAD, TIE, ours, plain, tenth
 
+from bench.plain import optimism as loops
+from bench.support.cases import DELTA, EQUAL, GAP, MANY, SPREAD, TIE, ours, plain, tenth
 from uli_fast import LilUCB
 
 LIL = LilUCB(DELTA)

@@ -1,7 +1,8 @@
 """The meta-algorithm on Exp3.P with proved constants: three phases, 32 replications."""
 
 import pytest
-from cases import meta_run
+
+from bench.support.cases import meta_run
 
 
 @pytest.mark.long

@@ -1,10 +1,10 @@
 """PE-MAB on equal arms: a whole run costs a few hundred draws, whatever T is."""
 
 import numpy as np
-import plain as loops
 import pytest
-from cases import DELTA, EQUAL, ours, plain
 
+from bench.plain import elimination as loops
+from bench.support.cases import DELTA, EQUAL, ours, plain
 from uli_fast import PhasedElimination
 
 PE = PhasedElimination(DELTA)

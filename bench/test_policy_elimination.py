@@ -1,8 +1,8 @@
 """Policy elimination: choosing among all policies, and among what is left of them."""
 
 import pytest
-from mdps import Short, best_of, choosing, enumerated, everything, playing, simulated
 
+from bench.support.mdps import Short, best_of, choosing, enumerated, everything, playing, simulated
 from uli_fast import mdps
 
 RESTRICTED = (

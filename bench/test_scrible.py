@@ -1,8 +1,8 @@
 """SCRiBLe on the corners of a square and of a cube."""
 
 import pytest
-from cases import DELTA, corners, phase_of
 
+from bench.support.cases import DELTA, corners, phase_of
 from uli_fast import Scrible
 
 

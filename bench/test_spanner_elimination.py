@@ -1,8 +1,9 @@
 """Spanners: a whole phase against cvxpy, a finite set against another library's."""
 
 import pytest
-from linear import effort, finite_spanner, third_phase
-from rivals import another_library
+
+from bench.support.linear import effort, finite_spanner, third_phase
+from bench.support.rivals import another_library
 
 
 @pytest.mark.parametrize("d", [5, 10])

@@ -6,7 +6,8 @@ import sys
 import tempfile
 
 import pytest
-from cases import Case
+
+from bench.support.cases import Case
 
 IMPORT = "import uli_fast"
 FIRST = """

@@ -1,10 +1,10 @@
 """SE-MAB on equal arms, the most work there is: the exact skip, and round by round."""
 
 import numpy as np
-import plain as loops
 import pytest
-from cases import DELTA, EQUAL, ours, plain, tenth
 
+from bench.plain import elimination as loops
+from bench.support.cases import DELTA, EQUAL, ours, plain, tenth
 from uli_fast import SuccessiveElimination
 
 SE = SuccessiveElimination(DELTA)

@@ -1,9 +1,9 @@
 """Thompson sampling, round by round against a plain Numba loop with NumPy's Beta draws."""
 
-import plain as loops
 import pytest
-from cases import DELTA, GAP, SPREAD, ours, plain
 
+from bench.plain import optimism as loops
+from bench.support.cases import DELTA, GAP, SPREAD, ours, plain
 from uli_fast import ThompsonSampling
 
 THOMPSON = ThompsonSampling(DELTA)

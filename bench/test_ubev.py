@@ -1,8 +1,8 @@
 """UBEV: whole runs, per episode."""
 
 import pytest
-from mdps import simulated
 
+from bench.support.mdps import simulated
 from uli_fast import UBEV, mdps
 
 

@@ -1,15 +1,15 @@
 """UCB: the exact skip on two arms; more round by round against Numba, C and NumPy."""
 
-import plain as loops
 import pytest
-from cases import (
+
+from bench.plain import optimism as loops
+from bench.support.cases import (
     DELTA,
     EQUAL,
     GAP,
     MANY,
     SPREAD,
     TIE,
-    in_c,
     ours,
     per_round,
     plain,
@@ -17,8 +17,8 @@ from cases import (
     simulated,
     tenth,
 )
-from rivals import another_library
-
+from bench.support.limits import in_c
+from bench.support.rivals import another_library
 from uli_fast import UCB, BernoulliBandit
 
 MEANS = pytest.mark.parametrize("means", [SPREAD, EQUAL], ids=["spread", "equal"])
@@ -53,7 +53,7 @@ def test_rounds_against_c(versus, means):
     ],
 )
 def test_replications_against_numpy(versus, T):
-    M, few = 1000, 2000  # so many rounds stand for all in NumPy: their cost does not change
+    M, few = 1000, 2000  # this many rounds stand for all in NumPy: their cost does not change
     mine = per_round(simulated(UCB(DELTA), BernoulliBandit(SPREAD), T, M, "rounds"), M * T)
     rival = per_round(side_by_side(loops.ucb_side_by_side, SPREAD, few, M), M * few)
     versus(mine, rival, seeds=2, repeats=3)

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from mdps import in_numpy, simulated, stationary
-from rivals import another_library
 
+from bench.support.mdps import in_numpy, simulated, stationary
+from bench.support.rivals import another_library
 from uli_fast import UCBVI, mdps
 
 SIZES = pytest.mark.parametrize("sizes", [(5, 3, 5), (10, 3, 10)], ids=["5-3-5", "10-3-10"])

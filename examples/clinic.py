@@ -5,7 +5,7 @@
 Outcomes come weeks after the treatment, and some never come: patients who fare badly come back
 less often, more so under the new drug. The clinic's program knows nothing of crashes. It is
 killed twice in the middle of its work and started again with the same list of patients; the
-study gives every patient the treatment that was drawn for them before. At the end the file is
+study gives every patient the treatment that was chosen for them before. At the end the file is
 audited and the result written as a page.
 """
 
@@ -34,7 +34,7 @@ def outcome(patient: int, arm: str) -> float | None:
 
 
 def visits(patient: int) -> int:
-    """Return after how many days a patient is seen again."""
+    """Return the number of days until a patient is seen again."""
     return int(np.random.default_rng([patient, 99]).integers(1, FOLLOW_UP))
 
 
@@ -57,7 +57,7 @@ def clinic(folder: Path) -> None:
 
 
 def run(folder: Path, last_day: int | None = None) -> None:
-    """Start the clinic's program; kill it when it has come so far."""
+    """Start the clinic's program; kill it at the end of the last day, if one is given."""
     command = [sys.executable, __file__, str(folder), "clinic"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

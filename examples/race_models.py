@@ -1,4 +1,4 @@
-"""Eight classifiers raced on held-out digits, against evaluating all of them on all.
+"""Eight classifiers raced on held-out digits, compared with evaluating all of them in full.
 
     python examples/race_models.py FOLDER
 

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reliability.md"
-STUDY, RUNS = "tests/study", "tests/experiments"
+STUDY, RUNS, COMMANDS = "tests/study", "tests/experiments", "tests/cli"
 KERNELS = ("tests/kernels", "tests/learners", "tests/players", "tests/arm_sets", "tests/problems")
-USERS = ("tests/compat", STUDY)  # other ways to the same kernels
-OTHERS = ("tests/test_designs.py", "tests/test_spanners.py", "tests/test_horizons.py")
+USERS = ("tests/compat", STUDY, f"{COMMANDS}/test_uli_study.py")  # other ways to the same kernels
+OTHERS = ("tests/geometry/test_designs.py", "tests/geometry/test_spanners.py")
 
 
 VERDICTS = ("caught", "MISSED")
@@ -87,7 +87,7 @@ CHECKS = (
         "B7",
         "malformed input: a typed error that names the argument",
         "10,000 valid calls with one argument spoiled, no two the same",
-        ("-m", "tests.fuzz", "10000"),
+        ("-m", "tests.support.fuzz", "10000"),
     ),
     Check(
         "B8",
@@ -106,7 +106,7 @@ CHECKS = (
         "parallel equals serial",
         "1 and 2 threads, 2 processes, a dask cluster, resumed, grown, chunked",
         pytest(
-            "tests/learners/test_same_path.py",
+            "tests/learners/test_every_learner.py",
             f"{RUNS}/test_running.py",
             "-k",
             "not kills and not command",
@@ -116,7 +116,7 @@ CHECKS = (
         "B13",
         "counters are right at 3.04e9, 2^53, 1e12, 1e18; beyond: HorizonTooLargeError",
         "every engine and live player that can go there",
-        pytest("tests/test_horizons.py"),
+        pytest("tests/learners/test_every_learner.py", "-k", "orizons"),
     ),
     Check(
         "B14",
@@ -133,9 +133,9 @@ CHECKS = (
     Check(
         "B18",
         "hostile files and names: nothing executed, memory capped, text escaped",
-        "results, studies, states, study files, pages",
+        "results, studies, states, experiment files, pages",
         pytest(
-            *(RUNS, STUDY, "tests/report", "tests/test_runs.py", "tests/players"),
+            *(RUNS, STUDY, COMMANDS, "tests/report", "tests/results/test_runs.py", "tests/players"),
             *("-k", "hostile or names or foreign or page or alter or state or other_files"),
         ),
     ),
@@ -150,7 +150,7 @@ CHECKS = (
         "B20",
         "a flipped bit in the file or the log of a killed study: refused and left as it is, or "
         "nothing lost but the very last event; no new study in its place",
-        "1,000 bits of studies ended by SIGKILL: soon, closed once before, with a log begun anew, "
+        "1,000 bits of studies ended by SIGKILL: soon, closed once before, with a log begun again, "
         "begun by 0.6.0",
         ("-m", "tests.study.flips", "1000"),
     ),
@@ -159,14 +159,14 @@ CHECKS = (
         "hostile and odd files: a typed error within 2 s, in 2 GB",
         "sparse giants, pipes, devices, bombs of numbers, keys, sweeps, cells and parts, runs "
         "altered and signed again, states altered in every array, in a child with 2 GB",
-        ("-m", "tests.hostile"),
+        ("-m", "tests.support.hostile"),
     ),
     Check(
         "B22",
         "threads, processes, Dask, Ray, shards merged: the same bytes as serial",
         "bandits, arm sets and MDPs in every way, shards killed and resumed too; every file "
         "compared but for the seconds in it",
-        ("-m", "tests.spread"),
+        ("-m", "tests.support.spread"),
     ),
     Check(
         "B23",

@@ -3,7 +3,7 @@
 import random
 import time
 
-from tests import fuzz
+from tests.support import fuzz
 
 
 def test_malformed_input_is_refused_by_name():

@@ -91,7 +91,10 @@ FEWER = [[1.0, 0.0, 1.0], [1.0, 0.0]]
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: uli.TableBandit(FEWER), f"rewards: {ROWS}; every arm needs as many rewards: cut"),
+        (
+            lambda: uli.TableBandit(FEWER),
+            f"rewards: {ROWS}; every arm needs the same number of rewards: cut",
+        ),
         (lambda: uli.TableBandit(tuple(map(tuple, FEWER))), f"rewards: {ROWS}; every arm"),
         (lambda: uli.TableBandit(np.array(FEWER, dtype=object)), f"rewards: {ROWS}; every arm"),
         (lambda: uli.TableBandit([np.ones(3), np.ones(2)]), f"rewards: {ROWS}; every arm"),

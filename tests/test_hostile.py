@@ -1,4 +1,4 @@
-"""Hostile and odd files: typed errors, at once, in little memory (see tests/hostile.py)."""
+"""Hostile and odd files: typed errors, at once, in little memory (see tests/support/hostile.py)."""
 
 import json
 import math
@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests import hostile
-from uli_fast import _files, experiments
+from tests.support import hostile
+from uli_fast import experiments
+from uli_fast._support import files
 from uli_fast.errors import (
     ArgumentError,
     ConfigError,
@@ -25,7 +26,7 @@ from uli_fast.errors import (
     RunsFileError,
     StateError,
 )
-from uli_fast.experiments import Results, StudyFile
+from uli_fast.experiments import ExperimentFile, Results
 
 PACKAGE = Path(uli.__file__).parent
 
@@ -56,16 +57,16 @@ def test_a_regular_file_is_read_up_to_its_cap_and_through_links(tmp_path):
     file = tmp_path / "file"
     file.write_bytes(b"12345")
     (tmp_path / "link").symlink_to("file")
-    assert _files.read_regular(tmp_path / "link", 5) == b"12345"
-    with pytest.raises(OSError, match="5 bytes, and 4"):
-        _files.read_regular(file, 4)
+    assert files.read_regular(tmp_path / "link", 5) == b"12345"
+    with pytest.raises(OSError, match="5 bytes, and the limit here is 4"):
+        files.read_regular(file, 4)
 
 
 @pytest.mark.parametrize("what", ["a pipe", "a link to a device", "a folder", "a socket"])
 def test_what_is_no_regular_file_is_never_opened(tmp_path, what):
     hostile.ODD[what](tmp_path / "x")
     with pytest.raises(OSError, match="it is"):
-        _files.read_regular(tmp_path / "x", 100)
+        files.read_regular(tmp_path / "x", 100)
 
 
 def test_a_file_that_becomes_a_pipe_once_it_was_looked_at_is_refused(tmp_path, monkeypatch):
@@ -73,19 +74,23 @@ def test_a_file_that_becomes_a_pipe_once_it_was_looked_at_is_refused(tmp_path, m
     file.write_bytes(b"1")
     known = looked(file)
     hostile.pipe(file)
-    monkeypatch.setattr(_files.os, "stat", lambda path: known)
-    with pytest.raises(OSError, match="no regular file"):
-        _files.read_regular(file, 100)
+    monkeypatch.setattr(files.os, "stat", lambda path: known)
+    with pytest.raises(OSError, match="not a regular file"):
+        files.read_regular(file, 100)
 
 
 def test_nothing_else_in_the_package_reads_files_of_users():
     reads = re.compile(
         r"\.read_text\(|\.read_bytes\(|np\.load\(|np\.fromfile\(|(?<![\w.])(?<!def )open\("
     )
-    own = {"_jit.py", "datasets.py"}  # files of the package itself
-    other = {"_files.py", "_journal.py", "_wal.py"}  # and what belongs to a study
+    own = {"kernels/_jit.py", "problems/datasets.py"}  # files of the package itself
+    other = {
+        "_support/files.py",
+        "study/journal.py",
+        "study/wal_check.py",
+    }  # and what belongs to a study
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name not in own | other:
+        if path.relative_to(PACKAGE).as_posix() not in own | other:
             found = reads.search(path.read_text(encoding="utf-8"))
             assert not found, (path, found)
 
@@ -104,7 +109,7 @@ def test_a_part_that_claims_more_than_there_can_be_is_refused(results):
     with pytest.raises(ResultsError, match="part-3-1000000000000"):
         Results.load(results)
     with pytest.raises(ResultsError, match="part-3-1000000000000"):
-        experiments.run(StudyFile.parse(hostile.STUDY), results, resume=True, progress=False)
+        experiments.run(ExperimentFile.parse(hostile.STUDY), results, resume=True, progress=False)
 
 
 def test_parts_beyond_what_is_wanted_cost_nothing(results):
@@ -138,27 +143,27 @@ def test_parts_of_different_runs_are_not_joined(results):
 def test_a_sweep_beyond_what_could_be_run_is_refused_before_anything_is_made():
     text = hostile.STUDY + f"sweep = {{ R = {list(range(1, 300))}, x = {list(range(300))} }}"
     with pytest.raises(ConfigError, match=r"learners\.SE\.sweep: has more than"):
-        StudyFile.parse(text)
+        ExperimentFile.parse(text)
 
 
 def test_values_of_a_sweep_are_distinct_whatever_they_are():
     sweep = "sweep = {{ means = [[0.5, 0.4], [0.5, {}]] }}"
     text = hostile.STUDY.replace("means = [0.6, 0.4]", sweep)
     with pytest.raises(ConfigError, match="twice"):
-        StudyFile.parse(text.replace("{}", "0.4").replace("{{", "{").replace("}}", "}"))
-    study = StudyFile.parse(text.replace("{}", "0.3").replace("{{", "{").replace("}}", "}"))
+        ExperimentFile.parse(text.replace("{}", "0.4").replace("{{", "{").replace("}}", "}"))
+    study = ExperimentFile.parse(text.replace("{}", "0.3").replace("{{", "{").replace("}}", "}"))
     assert len(study.cells) == 2
 
 
 @pytest.mark.parametrize("key", ["a" * 10**5, "x.y." * 20 + "z", '"' + "." * 1000 + '"'])
 def test_long_names_and_short_dotted_keys_are_only_unknown(key):
     with pytest.raises(ConfigError, match="is not a key"):
-        StudyFile.parse(f"{key} = 1\n{hostile.STUDY}")
+        ExperimentFile.parse(f"{key} = 1\n{hostile.STUDY}")
 
 
 def test_numbers_of_thousands_of_digits_are_named():
     with pytest.raises(ConfigError, match="digits"):
-        StudyFile.parse(hostile.STUDY.replace("100", "1" * 5000, 1))
+        ExperimentFile.parse(hostile.STUDY.replace("100", "1" * 5000, 1))
     problem = uli.BernoulliBandit([0.6, 0.4])
     with pytest.raises(HorizonTooLargeError, match=r"about 10\*\*"):
         uli.simulate(uli.UCB(0.1), problem, 10**5000, seed=1)
@@ -268,12 +273,12 @@ BLANKS = ("", " ", "   ", "\t", "\n", "\r", "\x0b", "\xa0", "\u3000", "\u200b", 
 
 @pytest.mark.parametrize("blank", BLANKS, ids=repr)
 def test_no_cell_of_an_export_begins_with_a_formula_behind_white_space(blank):
-    from uli_fast._history import History, Record, _csv
     from uli_fast.report.data import _cell
+    from uli_fast.study.history import DecisionRecord, History, _csv
 
     for sign in ("=", "+", "-", "@", "\uff1d"):
         text = f"{blank}{sign}HYPERLINK(1)"
-        record = Record(1, text, 1.0, text, {}, "2026-01-01", "pending")
+        record = DecisionRecord(1, text, 1.0, text, {}, "2026-01-01", "pending")
         written = _csv(History([record])).decode()
         assert f"'{text}" in written and written.count(f"'{text}") == written.count("HYPERLINK")
         assert _cell(text) == f"'{text}"
@@ -301,7 +306,7 @@ def test_a_saved_agent_is_read_as_any_other_file(tmp_path):
             pass
 
     hostile.pipe(tmp_path / "agent.json")
-    with pytest.raises(RunsFileError, match="no regular file"):
+    with pytest.raises(RunsFileError, match="not a regular file"):
         Nobody.load(tmp_path / "agent", env=None)
 
 

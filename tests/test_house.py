@@ -1,159 +1,258 @@
-"""The arrows between the rooms, lazy imports, and what the repository says of itself."""
+"""How the house is built: the order of its rooms, its doors, and one place for everything."""
 
 import ast
 import re
-import subprocess
-import sys
-import tomllib
+from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-import uli_fast as uli
+from uli_fast._registry import LEARNERS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "uli_fast"
 
+# A room imports from those before it, when a module is loaded and later. Rooms of one line do not
+# know each other.
+ROOMS = (
+    "_registry _typing errors",
+    "_support",
+    "_check",
+    "kernels",
+    "arm_sets",
+    "geometry",
+    "problems",
+    "guarantees lower_bounds",
+    "learners",
+    "players",
+    "results",
+    "simulation",
+    "study",
+    "experiments logs planning races",
+    "report",
+    "compat verify",
+    "cli",
+)
+# These know even less.
+KNOWN = {
+    "kernels": {"errors", "_typing"},
+    "_check": {"errors", "_typing"},
+    "_support": {"errors", "_typing"},
+}
+RANK = {room: rank for rank, line in enumerate(ROOMS) for room in line.split()}
+# The two doors back: what happened shows itself, and a learner starts its player.
+DOORS = {("results", "report"), ("learners", "players")}
+# What may be asked of any NamedTuple, although it begins with an underscore.
+TUPLE_METHODS = {"_replace", "_asdict", "_fields", "_make"}
+LONGEST_FILE = 500
 
-def imports(path):
-    """Return the uli_fast modules that a file imports when it runs (not for typing)."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    typing_only = {
+
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def modules():
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path):
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    return name.removesuffix(".__init__")
+
+
+NAMES = {name_of(path) for path in modules()}
+
+
+def room_of(name):
+    return name.split(".")[1] if "." in name else ""
+
+
+def typing_only(tree):
+    """Return the nodes of blocks that only type checkers read."""
+    return {
         id(node)
         for block in ast.walk(tree)
         if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.dump(block.test)
         for node in ast.walk(block)
     }
-    found = set()
-    for node in ast.walk(tree):
-        if id(node) in typing_only:
+
+
+def imports(path, eager=False):
+    """Yield (module, name) for all that a file imports from the package when it runs.
+
+    ``eager`` leaves out what it imports inside functions.
+    """
+    tree = tree_of(path)
+    skipped = typing_only(tree)
+    for node in tree.body if eager else ast.walk(tree):
+        if id(node) in skipped:
             continue
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("uli_fast"):
-            names = [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
-            found.update(names)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "uli_fast":
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield (full, "") if full in NAMES else (node.module, alias.name)
         if isinstance(node, ast.Import):
-            found.update(a.name for a in node.names if a.name.startswith("uli_fast"))
+            for alias in node.names:
+                if alias.name.split(".")[0] == "uli_fast":
+                    yield alias.name, ""
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_rooms_import_from_rooms_before_them(path):
+    here = room_of(name_of(path))
+    if not here:  # the front door
+        return
+    for module, name in imports(path):
+        there = room_of(module)
+        if not there:  # the package itself: below the command line, only to know its version
+            assert name == "__version__" or RANK[here] >= RANK["compat"], (module, name)
+        elif there != here and (here, there) not in DOORS:
+            assert RANK[there] < RANK[here], f"{module} is not for {here}/"
+            assert there in KNOWN.get(here, RANK), f"{module} is not for {here}/"
+
+
+def test_doors_back_are_opened_only_when_they_are_needed():
+    for path in modules():
+        for module, _ in imports(path, eager=True):
+            assert (room_of(name_of(path)), room_of(module)) not in DOORS, path
+
+
+def test_every_room_has_its_place_in_the_order():
+    rooms = {room_of(name) for name in NAMES} - {""}
+    assert rooms == set(RANK)
+
+
+def test_no_modules_import_each_other_when_loaded():
+    eager = defaultdict(set)
+    for path in modules():
+        top = {id(node) for node in tree_of(path).body}
+        for node in ast.walk(tree_of(path)):
+            if id(node) in top and isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    full = f"{node.module}.{alias.name}"
+                    eager[name_of(path)].add(full if full in NAMES else node.module)
+    done, open_now = set(), []
+
+    def visit(name):
+        assert name not in open_now, " -> ".join([*open_now, name])
+        if name in done:
+            return
+        open_now.append(name)
+        for other in sorted(eager[name] & NAMES):
+            visit(other)
+        open_now.pop()
+        done.add(name)
+
+    for name in sorted(NAMES):
+        visit(name)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests/naive").glob("*.py")), ids=lambda p: p.stem)
+def test_naive_references_import_nothing_of_the_package(path):
+    for node in ast.walk(tree_of(path)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        assert not any(name.split(".")[0] == "uli_fast" for name in names)
+
+
+def own_privates(tree):
+    """Return the private names that a module gives: methods, and attributes that it sets."""
+    found = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
     return found
 
 
-def files(*folders):
-    return [p for f in folders for p in sorted((PACKAGE / f).rglob("*.py"))]
+def foreign_privates(path):
+    """Yield what a module reads of others' private names; NamedTuple's methods are nobody's."""
+    tree = tree_of(path)
+    own = own_privates(tree) | TUPLE_METHODS
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "uli_fast":
+            for alias in node.names:
+                module = f"{node.module}.{alias.name}" in NAMES
+                if re.match("_[a-zA-Z]", alias.name) and not module:
+                    yield f"{node.module}: {alias.name}"
+        if isinstance(node, ast.Attribute) and re.match("_[a-z]", node.attr):
+            value = ast.unparse(node.value)
+            if value not in ("self", "cls", "super()", "os") and node.attr not in own:
+                yield f"{value}.{node.attr}"
 
 
-@pytest.mark.parametrize("path", files("kernels"), ids=lambda p: p.stem)
-def test_kernels_import_kernels_only(path):
-    allowed = ("uli_fast.kernels", "uli_fast._typing", "uli_fast.errors")
-    for name in imports(path) - {"uli_fast"}:
-        assert name.startswith(allowed), name
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_no_module_reads_private_names_of_another(path):
+    assert list(foreign_privates(path)) == []
 
 
-@pytest.mark.parametrize("path", files("problems"), ids=lambda p: p.stem)
-def test_problems_know_no_learner(path):
-    for name in imports(path):
-        assert not name.startswith(("uli_fast.learners", "uli_fast.simulate", "uli_fast.runs")), (
-            name
-        )
+# Where kinds are told apart: the runner, and the checks that refuse a wrong one.
+RUNNER = {"uli_fast.simulation.simulate", "uli_fast.simulation.set_batch"}
+CHECKS = {"uli_fast.learners._kinds", "uli_fast.problems.kinds"}
 
 
-def test_only_runs_comparisons_plans_and_the_command_line_report():
-    doors = ("runs.py", "compare.py", "characteristics.py", "replay.py")
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.parent.name in ("report", "cli") or path.name in doors:
-            continue
-        if path == PACKAGE / "race/result.py":
-            continue
-        assert not any(name.startswith("uli_fast.report") for name in imports(path)), path
+@cache
+def kinds():
+    """Return the names of all classes of learners, players and problems."""
+    return {
+        node.name
+        for folder in ("learners", "players", "problems")
+        for path in (PACKAGE / folder).rglob("*.py")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef)
+        and node.name.endswith(("Learner", "Player", "Bandit", "MDP", "Elimination"))
+    } | {row.name for row in LEARNERS}
 
 
-@pytest.mark.parametrize("path", files("learners"), ids=lambda p: p.stem)
-def test_one_guess_finds_an_algorithm(path):
-    stem = path.stem
-    if stem.startswith("_"):
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_nobody_asks_of_what_kind_something_is(path):
+    if name_of(path) in RUNNER | CHECKS:
         return
-    for folder in ("uli_fast/kernels", "tests/naive"):
-        # The meta-algorithm has no hot loop of its own.
-        if folder == "tests/naive" or stem != "meta_elimination":
-            assert (ROOT / folder / f"{stem}.py").exists()
-    assert (ROOT / "tests/learners" / f"test_{stem}.py").exists()
+    known = kinds()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            asked = {x.id for x in ast.walk(node.args[1]) if isinstance(x, ast.Name)}
+            asked |= {x.attr for x in ast.walk(node.args[1]) if isinstance(x, ast.Attribute)}
+            assert not asked & known, f"line {node.lineno}: {asked & known}"
 
 
-def test_importing_loads_nothing_heavy():
-    heavy = ["numba", "cvxpy", "matplotlib", "pandas", "pyarrow", "jinja2", "scipy"]
-    code = f"import sys, uli_fast; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+def test_class_names_are_unique():
+    homes = defaultdict(set)
+    for path in modules():
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].add(name_of(path))
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 
-def test_nothing_but_adapters_imports_adapters():
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.parent.name != "compat":
-            assert not any(name.startswith("uli_fast.compat") for name in imports(path)), path
+def test_at_most_two_private_modules_stand_at_the_root():
+    private = [p.stem for p in PACKAGE.glob("_*.py") if p.stem != "__init__"]
+    assert len(private) <= 2, private
 
 
-def test_public_names_resolve():
-    for name in uli.__all__:
-        assert getattr(uli, name) is not None
-    assert callable(uli.simulate)
-    import uli_fast.compare
-    import uli_fast.simulate  # noqa: F401
+def test_no_module_at_the_root_has_the_name_of_a_public_function():
+    import uli_fast as uli
 
-    assert callable(uli.simulate)
-    assert callable(uli.compare)
-    with pytest.raises(AttributeError, match="nothing"):
-        _ = uli.nothing
+    functions = {name for name in uli.__all__ if callable(getattr(uli, name))}
+    assert not functions & {p.stem for p in PACKAGE.iterdir()}
 
 
-def test_versions_agree():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["version"] == uli.__version__
-    assert f"## {uli.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_files_are_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
 
 
 def test_no_fastmath_no_pickle_no_global_random_state():
     banned = re.compile(
         r"fastmath\s*=\s*True|import pickle|allow_pickle=True|np\.random\.(seed|rand)\b"
     )
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in modules():
         assert not banned.search(path.read_text(encoding="utf-8")), path
 
 
-def test_datasets_have_sources():
-    assert "isis2" in uli.datasets.names()
-    for name in uli.datasets.names():
-        facts, problem = uli.datasets.info(name), uli.datasets.load(name)
-        assert facts["source"] and facts["licence"] and facts["certainty"]
-        assert problem.n_arms == len(facts["events"]) == len(facts["patients"])
-    best = uli.datasets.load("isis2")
-    assert best.names[int(best.means.argmax())] == "both"
-    assert best.gaps[0] == pytest.approx(568 / 4300 - 343 / 4292)
-
-
-@pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        "docs/arm_sets.md",
-        "docs/bases.md",
-        "docs/coming_from_gymnasium.md",
-        "docs/coming_from_mabwiser.md",
-        "docs/coming_from_rlberry.md",
-        "docs/coming_from_smpybandits.md",
-        "docs/live.md",
-        "docs/mdps.md",
-        "docs/open_questions.md",
-        "docs/planning.md",
-        "docs/rivals.md",
-        "docs/races.md",
-        "docs/replay.md",
-        "docs/studies.md",
-    ],
-)
-def test_examples_run(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    text = (ROOT / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert blocks
-    space = {}
-    for block in blocks:
-        exec(compile(block, page, "exec"), space)
+def test_nothing_is_imported_for_its_side_effects():
+    for path in modules():
+        assert "F401" not in path.read_text(encoding="utf-8"), path

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from uli_fast.verify import checks
+from uli_fast._registry import LEARNERS
+from uli_fast.verify import checks, registered
 from uli_fast.verify.page import entry, read_page
 
 ROOT = Path(__file__).parent.parent
@@ -39,7 +40,7 @@ def test_the_page_has_the_rows_of_the_registry():
     lines = [line for line in read_page(PAGE)[1].splitlines() if line.startswith("| `")]
     expected = [entry(check) for check in CHECKS]
     assert [line[: len(want)] for line, want in zip(lines, expected, strict=False)] == expected
-    assert len(lines) == len(expected), "write the page anew: uli verify --write docs/paper_map.md"
+    assert len(lines) == len(expected), "write the page again: uli verify --write docs/paper_map.md"
     for line, check in zip(lines, CHECKS, strict=True):
         ending = "illustration" if check.illustration else "holds"
         assert line.endswith(f"| {ending} |"), line
@@ -67,9 +68,10 @@ def test_what_a_row_names_exists(check):
 
 
 def test_every_learner_has_a_row():
-    named = {each for check in CHECKS for each in check.code}
-    for path in (ROOT / "uli_fast/learners").glob("[a-z]*.py"):
-        assert f"learners/{path.name}" in named
+    named = {each.removesuffix(".py") for check in CHECKS for each in check.code}
+    named |= {row.module.replace(".", "/") for row in registered.covered().values()}
+    for row in LEARNERS:
+        assert row.module.replace(".", "/") in named
 
 
 def test_the_rows_that_errata_names_exist():

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import uli_fast as uli
 from uli_fast.cli import main
-from uli_fast.experiments.study_file import StudyFile
+from uli_fast.experiments.experiment_file import ExperimentFile
 
 FREE = {"low": -math.inf, "high": math.inf}
 VECTORS = np.array([[1.0, 0.0], [0.0, 1.0]])
@@ -98,9 +98,9 @@ def test_experiment_files_need_r_without_a_range(tmp_path):
     """
     file.write_text(text)
     with pytest.raises(uli.errors.UliError, match="R: must be given"):
-        StudyFile.read(file)
+        ExperimentFile.read(file)
     file.write_text(text + "R = 1.0\n")
-    assert len(StudyFile.read(file).cells) == 1
+    assert len(ExperimentFile.read(file).cells) == 1
 
 
 def test_planning_needs_r_without_a_range():

@@ -7,171 +7,107 @@ below a known, decreasing F(delta, t): the uniform last-iterate guarantee.
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.8.0"
+from uli_fast import _registry
+
+__version__ = "0.9.0"
 
 # Public name -> module; resolved on first use so that importing stays quick.
-_HOME = {
-    "BernoulliBandit": "problems.arms",
-    "BetaBandit": "problems.arms",
-    "DeterministicBandit": "problems.arms",
-    "GaussianBandit": "problems.arms",
-    "TableBandit": "problems.arms",
-    "LinearBandit": "problems.linear",
-    "TabularMDP": "problems.tabular_mdp",
-    "BettingElimination": "learners.betting_elimination",
-    "SuccessiveElimination": "learners.successive_elimination",
-    "PhasedElimination": "learners.phased_elimination",
-    "UCB": "learners.ucb",
-    "LilUCB": "learners.lil_ucb",
-    "KLUCB": "learners.kl_ucb",
-    "ThompsonSampling": "learners.thompson_sampling",
-    "EliminationFramework": "learners.elimination_framework",
-    "LinearElimination": "learners.linear_elimination",
-    "LinUCB": "learners.lin_ucb",
-    "SpannerElimination": "learners.spanner_elimination",
-    "PolicyElimination": "learners.policy_elimination",
-    "UCBVI": "learners.ucbvi",
-    "UBEV": "learners.ubev",
-    "MetaElimination": "learners.meta_elimination",
-    "Exp3P": "learners.exp3p",
-    "GeometricHedge": "learners.geometric_hedge",
-    "Scrible": "learners.scrible",
+_HOME = {row.name: row.module for row in (*_registry.LEARNERS, *_registry.PROBLEMS)} | {
     "Guarantee": "guarantees",
-    "Runs": "runs",
-    "simulate": "simulate",
-    "play": "play",
-    "compare": "compare",
-    "barycentric_spanner": "spanners",
-    "verify_spanner": "spanners",
-    "Comparison": "compare",
+    "Runs": "results.runs",
+    "simulate": "simulation.simulate",
+    "play": "simulation.play",
+    "compare": "simulation.compare",
+    "barycentric_spanner": "geometry.spanners",
+    "verify_spanner": "geometry.spanners",
+    "Comparison": "results.comparison",
     "FixedTrial": "planning.fixed_trial",
-    "OperatingCharacteristics": "planning.characteristics",
-    "Planned": "planning.stated_mean",
+    "OperatingCharacteristics": "results.characteristics",
+    "Planned": "guarantees.betting_plan",
     "fixed_trial": "planning.fixed_trial",
     "operating_characteristics": "planning.operating_characteristics",
-    "replay": "replay",
-    "Replay": "replay",
+    "replay": "logs.replay",
+    "Replay": "results.replay",
     "restore": "players",
-    "Study": "study",
-    "TurningPoint": "turning_point",
-    "turning_point": "turning_point",
-    "Race": "race",
-    "race": "race",
+    "Study": "study.study",
+    "TurningPoint": "simulation.turning_point",
+    "turning_point": "simulation.turning_point",
+    "Race": "results.race",
+    "race": "races.running",
 }
 _MODULES = {
     "arm_sets": "arm_sets",
     "datasets": "problems.datasets",
-    "designs": "designs",
+    "designs": "geometry.designs",
     "errors": "errors",
     "lower_bounds": "lower_bounds",
     "mdps": "problems.mdps",
 }
 
-__all__ = [
-    "KLUCB",
-    "UBEV",
-    "UCB",
-    "UCBVI",
-    "BernoulliBandit",
-    "BetaBandit",
-    "BettingElimination",
-    "Comparison",
-    "DeterministicBandit",
-    "EliminationFramework",
-    "Exp3P",
-    "FixedTrial",
-    "GaussianBandit",
-    "GeometricHedge",
-    "Guarantee",
-    "LilUCB",
-    "LinUCB",
-    "LinearBandit",
-    "LinearElimination",
-    "MetaElimination",
-    "OperatingCharacteristics",
-    "PhasedElimination",
-    "Planned",
-    "PolicyElimination",
-    "Race",
-    "Replay",
-    "Runs",
-    "Scrible",
-    "SpannerElimination",
-    "Study",
-    "SuccessiveElimination",
-    "TableBandit",
-    "TabularMDP",
-    "ThompsonSampling",
-    "TurningPoint",
-    "__version__",
-    "arm_sets",
-    "barycentric_spanner",
-    "compare",
-    "datasets",
-    "designs",
-    "errors",
-    "fixed_trial",
-    "lower_bounds",
-    "mdps",
-    "operating_characteristics",
-    "play",
-    "race",
-    "replay",
-    "restore",
-    "simulate",
-    "turning_point",
-    "verify_spanner",
-]
+__all__ = sorted((*_HOME, *_MODULES, "__version__"))
 
+# For type checkers, which cannot look names up; "as" says that a name is public.
 if TYPE_CHECKING:
-    from uli_fast import arm_sets, designs, errors, lower_bounds
-    from uli_fast.compare import Comparison, compare
-    from uli_fast.guarantees import Guarantee
-    from uli_fast.learners.betting_elimination import BettingElimination
-    from uli_fast.learners.elimination_framework import EliminationFramework
-    from uli_fast.learners.exp3p import Exp3P
-    from uli_fast.learners.geometric_hedge import GeometricHedge
-    from uli_fast.learners.kl_ucb import KLUCB
-    from uli_fast.learners.lil_ucb import LilUCB
-    from uli_fast.learners.lin_ucb import LinUCB
-    from uli_fast.learners.linear_elimination import LinearElimination
-    from uli_fast.learners.meta_elimination import MetaElimination
-    from uli_fast.learners.phased_elimination import PhasedElimination
-    from uli_fast.learners.policy_elimination import PolicyElimination
-    from uli_fast.learners.scrible import Scrible
-    from uli_fast.learners.spanner_elimination import SpannerElimination
-    from uli_fast.learners.successive_elimination import SuccessiveElimination
-    from uli_fast.learners.thompson_sampling import ThompsonSampling
-    from uli_fast.learners.ubev import UBEV
-    from uli_fast.learners.ucb import UCB
-    from uli_fast.learners.ucbvi import UCBVI
-    from uli_fast.planning.characteristics import OperatingCharacteristics
-    from uli_fast.planning.fixed_trial import FixedTrial, fixed_trial
-    from uli_fast.planning.operating_characteristics import operating_characteristics
-    from uli_fast.planning.stated_mean import Planned
-    from uli_fast.play import play
-    from uli_fast.players import restore
-    from uli_fast.problems import datasets, mdps
-    from uli_fast.problems.arms import (
-        BernoulliBandit,
-        BetaBandit,
-        DeterministicBandit,
-        GaussianBandit,
-        TableBandit,
+    from uli_fast import arm_sets as arm_sets
+    from uli_fast import errors as errors
+    from uli_fast import lower_bounds as lower_bounds
+    from uli_fast.geometry import designs as designs
+    from uli_fast.geometry.spanners import barycentric_spanner as barycentric_spanner
+    from uli_fast.geometry.spanners import verify_spanner as verify_spanner
+    from uli_fast.guarantees import Guarantee as Guarantee
+    from uli_fast.guarantees.betting_plan import Planned as Planned
+    from uli_fast.learners.betting_elimination import BettingElimination as BettingElimination
+    from uli_fast.learners.elimination_framework import EliminationFramework as EliminationFramework
+    from uli_fast.learners.exp3p import Exp3P as Exp3P
+    from uli_fast.learners.geometric_hedge import GeometricHedge as GeometricHedge
+    from uli_fast.learners.kl_ucb import KLUCB as KLUCB
+    from uli_fast.learners.lil_ucb import LilUCB as LilUCB
+    from uli_fast.learners.lin_ucb import LinUCB as LinUCB
+    from uli_fast.learners.linear_elimination import LinearElimination as LinearElimination
+    from uli_fast.learners.meta_elimination import MetaElimination as MetaElimination
+    from uli_fast.learners.phased_elimination import PhasedElimination as PhasedElimination
+    from uli_fast.learners.policy_elimination import PolicyElimination as PolicyElimination
+    from uli_fast.learners.scrible import Scrible as Scrible
+    from uli_fast.learners.spanner_elimination import SpannerElimination as SpannerElimination
+    from uli_fast.learners.successive_elimination import (
+        SuccessiveElimination as SuccessiveElimination,
     )
-    from uli_fast.problems.linear import LinearBandit
-    from uli_fast.problems.tabular_mdp import TabularMDP
-    from uli_fast.race import Race, race
-    from uli_fast.replay import Replay, replay
-    from uli_fast.runs import Runs
-    from uli_fast.simulate import simulate
-    from uli_fast.spanners import barycentric_spanner, verify_spanner
-    from uli_fast.study import Study
-    from uli_fast.turning_point import TurningPoint, turning_point
+    from uli_fast.learners.thompson_sampling import ThompsonSampling as ThompsonSampling
+    from uli_fast.learners.ubev import UBEV as UBEV
+    from uli_fast.learners.ucb import UCB as UCB
+    from uli_fast.learners.ucbvi import UCBVI as UCBVI
+    from uli_fast.logs.replay import replay as replay
+    from uli_fast.planning.fixed_trial import FixedTrial as FixedTrial
+    from uli_fast.planning.fixed_trial import fixed_trial as fixed_trial
+    from uli_fast.planning.operating_characteristics import (
+        operating_characteristics as operating_characteristics,
+    )
+    from uli_fast.players import restore as restore
+    from uli_fast.problems import datasets as datasets
+    from uli_fast.problems import mdps as mdps
+    from uli_fast.problems.arms import BernoulliBandit as BernoulliBandit
+    from uli_fast.problems.arms import BetaBandit as BetaBandit
+    from uli_fast.problems.arms import DeterministicBandit as DeterministicBandit
+    from uli_fast.problems.arms import GaussianBandit as GaussianBandit
+    from uli_fast.problems.arms import TableBandit as TableBandit
+    from uli_fast.problems.linear import LinearBandit as LinearBandit
+    from uli_fast.problems.tabular_mdp import TabularMDP as TabularMDP
+    from uli_fast.races.running import race as race
+    from uli_fast.results.characteristics import (
+        OperatingCharacteristics as OperatingCharacteristics,
+    )
+    from uli_fast.results.comparison import Comparison as Comparison
+    from uli_fast.results.race import Race as Race
+    from uli_fast.results.replay import Replay as Replay
+    from uli_fast.results.runs import Runs as Runs
+    from uli_fast.simulation.compare import compare as compare
+    from uli_fast.simulation.play import play as play
+    from uli_fast.simulation.simulate import simulate as simulate
+    from uli_fast.simulation.turning_point import TurningPoint as TurningPoint
+    from uli_fast.simulation.turning_point import turning_point as turning_point
+    from uli_fast.study.study import Study as Study
 
 
 def __getattr__(name: str) -> Any:
@@ -187,15 +123,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Package(ModuleType):
-    """Keeps ``uli_fast.simulate`` a function when the submodule of that name is imported."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in _HOME and isinstance(value, ModuleType):
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -19,7 +19,7 @@ class ArgumentError(UliError, ValueError):
         self.argument, self.problem = argument, problem
 
     def __reduce__(self) -> tuple[type[ArgumentError], tuple[str, str]]:
-        """Come back from another process as it went: by its two arguments, not by its text."""
+        """Pickle by the two arguments, not by the text: it crosses processes unchanged."""
         return type(self), (self.argument, self.problem)
 
 
@@ -48,7 +48,7 @@ class StateError(ArgumentError):
 
 
 class ConfigError(ArgumentError):
-    """A study file is wrong; ``argument`` is the key at fault."""
+    """An experiment file is wrong; ``argument`` is the key at fault."""
 
 
 class StudyError(UliError):
@@ -56,13 +56,13 @@ class StudyError(UliError):
 
 
 class StudyLockedError(StudyError):
-    """The study is open in another process; nothing was waited for and nothing changed."""
+    """The study is open in another process; this call did not wait and changed nothing."""
 
 
 class StudyWriteError(StudyError):
-    """The disk refused (full, read-only, failing): what was to be recorded is not.
+    """The disk refused a write (full, read-only, failing): the new entry is not recorded.
 
-    Everything acknowledged before is on the disk and readable; the study goes on from there.
+    Everything acknowledged before that is on the disk and readable; the study goes on from there.
     """
 
 
@@ -75,7 +75,7 @@ class ResultsError(UliError):
 
 
 class ShardsError(ResultsError):
-    """Shards do not make a whole study: one is missing, twice there, unfinished or of another."""
+    """Shards do not make a whole experiment: one is missing, duplicated, unfinished or foreign."""
 
 
 class RunsFileError(UliError):
@@ -111,11 +111,11 @@ class NoGuaranteeError(UliError):
 
 
 class UnsupportedError(UliError, NotImplementedError):
-    """What was asked for is not to be had here, or not of this learner."""
+    """What was asked for is not available here, or not from this learner."""
 
 
 class ReportError(UliError):
-    """A report cannot be written; one that was there already is intact."""
+    """A report cannot be written; an existing one is intact."""
 
 
 class MissingExtraError(UliError, ImportError):
@@ -131,4 +131,4 @@ class SaturationWarning(UserWarning):
 
 
 class CacheWarning(UserWarning):
-    """Compiled kernels cannot be kept on disk; each process compiles anew."""
+    """Compiled kernels cannot be kept on disk; each process compiles them again."""

@@ -8,7 +8,7 @@ import pytest
 
 import uli_fast as uli
 from tests.arm_sets.cases import LINEAR, ROUND, reference
-from uli_fast.arm_sets import _chain, _clarabel, _highs, _kernels
+from uli_fast.arm_sets import _chain, _clarabel, _compiled, _highs
 from uli_fast.errors import ArgumentError, InfeasibleError, OracleError
 
 SETS = uli.arm_sets
@@ -104,9 +104,9 @@ def test_a_point_fixed_by_equalities(family):
 
 
 BACK_ENDS = {
-    "box": {"kernel": _kernels.VertexKernel, "highs": _highs.Highs},
-    "polytope": {"kernel": _kernels.VertexKernel, "highs": _highs.Highs},
-    "ball": {"kernel": _kernels.BallKernel, "clarabel": _clarabel.Clarabel},
+    "box": {"kernel": _compiled.VertexKernel, "highs": _highs.Highs},
+    "polytope": {"kernel": _compiled.VertexKernel, "highs": _highs.Highs},
+    "ball": {"kernel": _compiled.BallKernel, "clarabel": _clarabel.Clarabel},
 }
 
 
@@ -180,7 +180,7 @@ def test_the_secant_is_used_for_one_cut_and_is_exact(monkeypatch):
             assert restricted.answers == {"closed": 1}
             assert bound == pytest.approx(reference(case, u, None, le), abs=1e-12)
             assert u @ point == pytest.approx(bound, abs=1e-12)
-    monkeypatch.setattr(_kernels, "MOST_SECANTS", 0)
+    monkeypatch.setattr(_compiled, "MOST_SECANTS", 0)
     restricted = SETS.Box([0, 0], [1, 1]).restrict(le=([[1.0, 1.0]], [0.5]))
     restricted.maximize([1.0, 2.0])
     assert restricted.rejected["closed"] == 1

@@ -168,7 +168,7 @@ def test_a_reward_of_no_step_is_credited_to_no_arm(learner):
         with pytest.raises(ArgumentError, match="reward"):
             agent.observe(0, 7.0)
         agent.observe(0, 1.0)  # what was refused has not ended the step
-    assert agent._seat.player._state.n.sum() == 3
+    assert agent._stepper.player.arm_state.n.sum() == 3
 
 
 @pytest.mark.parametrize("learner", [uli.UCBVI(0.1), uli.UBEV(0.1)], ids=str)

@@ -143,7 +143,7 @@ def test_rows_at_once_are_rows_one_by_one(learner):
             singly.partial_fit(order[i : i + 1], values[i : i + 1])
         assert at_once.predict([[0]] * 40) == singly.predict([[0]] * 40)
         for key in ("n", "total", "active", "clock"):
-            one, other = (getattr(x._seat.player._state, key) for x in (at_once, singly))
+            one, other = (getattr(x._stepper.player.arm_state, key) for x in (at_once, singly))
             assert one.tolist() == other.tolist()
     followed, player = live_path(learner, rewards, 60)
     counts = [followed[:i].count(a) for i, a in enumerate(followed)]
@@ -166,7 +166,7 @@ def test_phases_use_rewards_at_fixed_positions():
             values.append(rewards[a, counts[a]])
             counts[a] += 1
         mab.fit(order, values)
-        player = mab._seat.player
+        player = mab._stepper.player
         states.append((player.phase, mab.active, mab.certificate().bound, player.intervals()))
     assert states[0] == states[1] == states[2]
     assert states[0][0] > 3
@@ -223,7 +223,7 @@ def test_the_envelope_is_claimed_only_while_the_learner_is_followed():
 def test_f_never_enters_what_is_said_of_a_log_that_did_not_follow(learner):
     """Long, unbalanced logs: F(delta, t) is far below what the data prove."""
     few, many = (80, 40_000) if isinstance(learner, uli.PhasedElimination) else (40, 40_000)
-    envelope = learner.guarantee(MAB([0, 1], learner)._seat.player.arms_info()).bound
+    envelope = learner.guarantee(MAB([0, 1], learner)._stepper.player.arms_info()).bound
     for order in ([1, 0], [0, 1]):
         mab = MAB([0, 1], learner)
         mab.fit(np.repeat(order, [many, few]), np.full(many + few, 0.5))

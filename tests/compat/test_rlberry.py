@@ -8,11 +8,12 @@ import pytest
 
 import uli_fast as uli
 from tests.compat.cases import SMALL
+from uli_fast._registry import learners
 from uli_fast.compat import rlberry
 from uli_fast.compat._tabular import tables
 from uli_fast.errors import ArgumentError, StateError, UliError, UnsupportedError
 
-TABULAR = [rlberry.PolicyEliminationAgent, rlberry.UCBVIAgent, rlberry.UBEVAgent]
+TABULAR = [getattr(rlberry, f"{name}Agent") for name in learners(kind="policies", plain=True)]
 FAST = {"schedule": (1e-4, 1e-4), "delta": 0.1}
 
 
@@ -178,16 +179,15 @@ def test_live_agents_learn_from_steps(tmp_path):
         rlberry.PolicyEliminationAgent(proved.mdp, horizon=1, live=True)
 
 
+# Parameters with which something happens early.
+MORE = {
+    "PhasedElimination": {"delta": 0.3},
+    "Exp3P": {"horizon": 2000},
+    "MetaElimination": {"base": SMALL.base, "mode": "sharp"},
+}
 BANDITS = [
-    (rlberry.SuccessiveEliminationAgent, {}),
-    (rlberry.PhasedEliminationAgent, {"delta": 0.3}),
-    (rlberry.BettingEliminationAgent, {}),
-    (rlberry.UCBAgent, {}),
-    (rlberry.LilUCBAgent, {}),
-    (rlberry.KLUCBAgent, {}),
-    (rlberry.ThompsonSamplingAgent, {}),
-    (rlberry.Exp3PAgent, {"horizon": 2000}),
-    (rlberry.MetaEliminationAgent, {"base": SMALL.base, "mode": "sharp"}),
+    (getattr(rlberry, f"{name}Agent"), MORE.get(name, {}))
+    for name in learners(kind="arms", plain=True)
 ]
 
 
@@ -215,11 +215,11 @@ def test_two_fits_are_one(kind, more):
         agent = kind(Arms(), seeder=5, **more)
         for budget in budgets:
             agent.fit(budget)
-        paths.append((agent._seat().saved(), agent._total))
+        paths.append((agent._stepper().saved(), agent._total))
     assert paths[0] == paths[1]
     assert agent._scalars[-1] == ("mean_reward", agent._total / 600, 600)
     if kind is rlberry.UCBAgent:
-        assert agent._total == agent._seat().player._state.total.sum()
+        assert agent._total == agent._stepper().player.arm_state.total.sum()
 
 
 @pytest.mark.parametrize(("kind", "more"), BANDITS, ids=lambda x: getattr(x, "name", ""))
@@ -233,7 +233,7 @@ def test_agents_survive_json(kind, more, tmp_path):
     assert again.policy() == agent.policy() and again.seed == agent.seed
     agent.env.reset(seed=7), again.env.reset(seed=7)
     agent.fit(300), again.fit(300)
-    assert again._seat().saved() == agent._seat().saved()
+    assert again._stepper().saved() == agent._stepper().saved()
     with pytest.raises(StateError, match="filename"):
         kind.load(path, env=Arms((0.1, 0.2, 0.3)), **more)
 

@@ -19,18 +19,6 @@ from uli_fast.errors import (
     UnsupportedError,
 )
 
-NAMED = [
-    "SuccessiveElimination",
-    "PhasedElimination",
-    "BettingElimination",
-    "UCB",
-    "LilUCB",
-    "KLUCB",
-    "ThompsonSampling",
-    "Exp3P",
-    "MetaElimination",
-]
-
 
 def play(game, rewards, T):
     """One repetition as the Evaluator's: choice, reward of (arm, t), getReward."""
@@ -49,7 +37,7 @@ def repetitions(original, T=300, n=3):
     return [play(copy.deepcopy(original), rewards, T) for _ in range(n)]
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", smpybandits.NAMED)
 def test_the_contract(name):
     game = getattr(smpybandits, name)(3, lower=-1.0, amplitude=4.0, horizon=1000)
     assert (game.t, game.nbArms, game.lower, game.amplitude) == (-1, 3, -1.0, 4.0)
@@ -163,7 +151,7 @@ def test_rewards_of_another_s_arms():
             game.getReward(t % 2, rewards[t % 2, t])
     assert se.certificate().envelope == math.inf
     # Arm 2 is unknown: it may be 1 above the lower ends of others, and their upper ends above 0.
-    lower, upper = se._playing().player._known[:, :2]
+    lower, upper = se._playing().player.known[:, :2]
     assert se.certificate().bound == max(1.0 - lower.min(), upper.max()) < 1.0
     with pytest.raises(NoGuaranteeError):
         ucb.certificate()

@@ -8,10 +8,10 @@ import pytest
 import uli_fast as uli
 from uli_fast import experiments
 from uli_fast.errors import RunsFileError
-from uli_fast.experiments import Results, StudyFile
-from uli_fast.runs import _digest, _digest_of
+from uli_fast.experiments import ExperimentFile, Results
+from uli_fast.results.storage import _digest, _digest_of
 
-STUDY = """
+EXPERIMENT = """
 horizon = 500
 replications = 6
 
@@ -29,7 +29,7 @@ type = "UCB"
 
 @pytest.fixture
 def folder(tmp_path):
-    experiments.run(StudyFile.parse(STUDY), tmp_path / "r", keep_every=1e-9)
+    experiments.run(ExperimentFile.parse(EXPERIMENT), tmp_path / "r", keep_every=1e-9)
     return tmp_path / "r"
 
 

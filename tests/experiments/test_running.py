@@ -1,4 +1,4 @@
-"""Studies: resumed, grown, spread and killed, they give the same bytes."""
+"""Experiments: resumed, grown, spread and killed, they give the same bytes."""
 
 import errno
 import json
@@ -13,17 +13,16 @@ import time
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import uli_fast as uli
 from tests.experiments.watching import parts_in
-from tests.unprivileged import open_folder, said_by
+from tests.support.unprivileged import open_folder, said_by
 from uli_fast import experiments
-from uli_fast.cli import main
 from uli_fast.errors import ArgumentError, ResultsError, RunsFileError
-from uli_fast.experiments.store import Store, locked
+from uli_fast.results import storage
+from uli_fast.results.parts import Store, locked
 
-STUDY = """
+EXPERIMENT = """
 horizon = 20_000
 replications = 12
 seed = 5
@@ -79,13 +78,13 @@ on = ["ball"]
 """
 
 
-def study(text=STUDY):
-    return experiments.StudyFile.parse(text)
+def experiment(text=EXPERIMENT):
+    return experiments.ExperimentFile.parse(text)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return experiments.run(study(), tmp_path_factory.mktemp("whole") / "results")
+    return experiments.run(experiment(), tmp_path_factory.mktemp("whole") / "results")
 
 
 def test_results_are_those_of_simulate(whole):
@@ -100,25 +99,25 @@ def test_results_are_those_of_simulate(whole):
     assert noisy.digest() == alone.digest() and noisy.tv_bound > 0.0
 
 
-@pytest.mark.parametrize("text", [STUDY, MDP], ids=["bandits", "others"])
+@pytest.mark.parametrize("text", [EXPERIMENT, MDP], ids=["bandits", "others"])
 @pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
 def test_parts_threads_and_growing_change_no_byte(text, tmp_path):
-    once = experiments.run(study(text), tmp_path / "once", keep_every=1e9).digest()
-    small = experiments.run(study(text), tmp_path / "small", keep_every=1e-6, jobs=2)
+    once = experiments.run(experiment(text), tmp_path / "once", keep_every=1e9).digest()
+    small = experiments.run(experiment(text), tmp_path / "small", keep_every=1e-6, jobs=2)
     assert small.digest() == once
-    experiments.run(study(text), tmp_path / "grown", replications=2)
-    experiments.run(study(text), tmp_path / "grown", replications=3, resume=True)
+    experiments.run(experiment(text), tmp_path / "grown", replications=2)
+    experiments.run(experiment(text), tmp_path / "grown", replications=3, resume=True)
     parts = sorted((tmp_path / "grown").rglob("part-*"))
-    grown = experiments.run(study(text), tmp_path / "grown", resume=True, jobs=2)
+    grown = experiments.run(experiment(text), tmp_path / "grown", resume=True, jobs=2)
     assert grown.digest() == once
     assert all(part.exists() for part in parts)  # only what was missing was run
-    fewer = experiments.run(study(text), tmp_path / "grown", replications=2, resume=True)
+    fewer = experiments.run(experiment(text), tmp_path / "grown", replications=2, resume=True)
     assert fewer.replications == 2
     assert all(r.replications == 2 for c in fewer.comparisons.values() for r in c.runs.values())
 
 
 def test_processes_give_the_same_bytes(whole, tmp_path):
-    spread = experiments.run(study(), tmp_path / "loky", jobs=2, backend="loky")
+    spread = experiments.run(experiment(), tmp_path / "loky", jobs=2, backend="loky")
     assert spread.digest() == whole.digest()
 
 
@@ -133,38 +132,38 @@ def test_a_dask_cluster_gives_the_same_bytes(whole, tmp_path):
         distributed.Client(cluster),
         parallel_config("dask"),
     ):
-        spread = experiments.run(study(), tmp_path / "dask", jobs=2)
+        spread = experiments.run(experiment(), tmp_path / "dask", jobs=2)
     assert spread.digest() == whole.digest()
 
 
 def test_a_cell_that_is_added_leaves_the_others_alone(whole, tmp_path):
-    short = STUDY.split("[learners.Exp3P]")[0]
-    experiments.run(study(short), tmp_path / "r")
+    short = EXPERIMENT.split("[learners.Exp3P]")[0]
+    experiments.run(experiment(short), tmp_path / "r")
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "r").rglob("*.npy")}
-    results = experiments.run(study(), tmp_path / "r", resume=True)
+    results = experiments.run(experiment(), tmp_path / "r", resume=True)
     assert results.digest() == whole.digest()
     assert all(path.stat().st_mtime_ns == t for path, t in before.items())
 
 
 def test_results_are_not_overwritten(tmp_path):
-    experiments.run(study(), tmp_path / "r", replications=1)
+    experiments.run(experiment(), tmp_path / "r", replications=1)
     with pytest.raises(ResultsError, match="holds results already"):
-        experiments.run(study(), tmp_path / "r")
+        experiments.run(experiment(), tmp_path / "r")
 
 
 def test_another_process_is_kept_out(tmp_path):
     with locked(tmp_path / "r"), pytest.raises(ResultsError, match="another process"):
-        experiments.run(study(), tmp_path / "r")
+        experiments.run(experiment(), tmp_path / "r")
 
 
 def test_other_versions_are_not_mixed(tmp_path, monkeypatch):
-    experiments.run(study(), tmp_path / "r", replications=1)
+    experiments.run(experiment(), tmp_path / "r", replications=1)
     about = next((tmp_path / "r").rglob("about.json"))
     changed = json.loads(about.read_text())
     changed["versions"]["numba"] = "0.1"
     about.write_text(json.dumps(changed))
     with pytest.raises(ResultsError, match=r"numba was 0\.1"):
-        experiments.run(study(), tmp_path / "r", resume=True)
+        experiments.run(experiment(), tmp_path / "r", resume=True)
 
 
 DEEP = "[" * 200_000
@@ -175,7 +174,7 @@ DEEP = "[" * 200_000
     ["cut", "flip", "gone", "manifest", "cells", "about", "about gone", "about folder", "deep"],
 )
 def test_damaged_results_are_typed_errors(damage, tmp_path):
-    experiments.run(study(), tmp_path / "r", replications=2)
+    experiments.run(experiment(), tmp_path / "r", replications=2)
     arrays = sorted((tmp_path / "r").rglob("last_play.npy"))
     about = next((tmp_path / "r").rglob("about.json"))
     if damage == "cut":
@@ -205,28 +204,30 @@ def test_damaged_results_are_typed_errors(damage, tmp_path):
 
 
 def test_what_a_cell_is_about_can_be_written_again(tmp_path):
-    whole = experiments.run(study(), tmp_path / "r", replications=2).digest()
+    whole = experiments.run(experiment(), tmp_path / "r", replications=2).digest()
     next((tmp_path / "r").rglob("about.json")).unlink()
-    assert experiments.run(study(), tmp_path / "r", resume=True, replications=2).digest() == whole
+    assert (
+        experiments.run(experiment(), tmp_path / "r", resume=True, replications=2).digest() == whole
+    )
 
 
 @pytest.mark.parametrize("about", ["[]", '{"identity": 5}', '{"identity": "x", "versions": []}'])
 def test_a_cell_that_is_about_something_strange_is_not_gone_on_with(about, tmp_path):
-    experiments.run(study(), tmp_path / "r", replications=1)
+    experiments.run(experiment(), tmp_path / "r", replications=1)
     next((tmp_path / "r").rglob("about.json")).write_text(about)
     with pytest.raises(ResultsError, match="holds other results"):
-        experiments.run(study(), tmp_path / "r", resume=True)
+        experiments.run(experiment(), tmp_path / "r", resume=True)
 
 
 def test_names_that_are_too_long_for_the_disk_are_typed_errors(tmp_path):
     long = "a" * 300
     with pytest.raises(ResultsError, match="too long"):
-        experiments.run(study(), tmp_path / long)
+        experiments.run(experiment(), tmp_path / long)
     with pytest.raises(ResultsError, match="too long"):
         uli.simulate(
             uli.UCB(), uli.BernoulliBandit([0.9, 0.1]), 50, seed=1, checkpoint=tmp_path / long
         )
-    experiments.run(study(), tmp_path / "r", replications=1)
+    experiments.run(experiment(), tmp_path / "r", replications=1)
     manifest = json.loads((tmp_path / "r/manifest.json").read_text())
     manifest["cells"][0]["id"] = long
     (tmp_path / "r/manifest.json").write_text(json.dumps(manifest))
@@ -238,7 +239,7 @@ CLOSED = """
 from pathlib import Path
 import uli_fast as uli
 from uli_fast import experiments
-folder, file = Path(sys.argv[1]), experiments.StudyFile.parse(sys.argv[2])
+folder, file = Path(sys.argv[1]), experiments.ExperimentFile.parse(sys.argv[2])
 problem = uli.BernoulliBandit([0.9, 0.1])
 # Whatever is imported or compiled on the way is so before: it may be out of reach afterwards.
 experiments.run(file, folder / "r", replications=1)
@@ -258,7 +259,7 @@ say(lambda: experiments.run(file, folder / "new"))
 
 def test_folders_that_are_closed_are_typed_errors():
     with open_folder() as folder:
-        said = said_by(CLOSED, folder, STUDY)
+        said = said_by(CLOSED, folder, EXPERIMENT)
         assert len(said) == 5
         for line in said:
             assert line.startswith(f"ResultsError {folder}") and "Permission denied" in line
@@ -270,10 +271,10 @@ def test_a_folder_without_results_says_so(tmp_path):
 
 
 def test_a_full_disk_is_a_typed_error_and_leaves_results_intact(tmp_path):
-    experiments.run(study(), tmp_path / "r", replications=2)
+    experiments.run(experiment(), tmp_path / "r", replications=2)
     code = (
         "import resource, signal, sys; from uli_fast import experiments\n"
-        "file = experiments.StudyFile.parse(sys.argv[2])\n"
+        "file = experiments.ExperimentFile.parse(sys.argv[2])\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))\n"
         "try: experiments.run(file, sys.argv[1], resume=True)\n"
@@ -281,7 +282,7 @@ def test_a_full_disk_is_a_typed_error_and_leaves_results_intact(tmp_path):
     )
     environment = os.environ | {"NUMBA_DISABLE_JIT": "0"}
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "r"), STUDY],
+        [sys.executable, "-c", code, str(tmp_path / "r"), EXPERIMENT],
         capture_output=True,
         text=True,
         check=False,
@@ -297,27 +298,27 @@ def test_a_full_disk_is_a_typed_error_and_leaves_results_intact(tmp_path):
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("full", [1, 9, 20])
 def test_a_disk_that_is_full_at_a_part_keeps_the_others(full, jobs, whole, tmp_path, monkeypatch):
-    write, written = uli.Runs._write, []
+    write, written = storage._write, []
 
-    def refuse(self, folder, part_of):
-        write(self, folder, part_of)
+    def refuse(runs, folder, part_of):
+        write(runs, folder, part_of)
         written.append(folder)
         if len(written) == full:
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(uli.Runs, "_write", refuse)
+        patch.setattr(storage, "_write", refuse)
         with pytest.raises(ResultsError, match=r"part-.*No space left on device; .* intact"):
-            experiments.run(study(), tmp_path / "r", keep_every=1e-6, jobs=jobs)
+            experiments.run(experiment(), tmp_path / "r", keep_every=1e-6, jobs=jobs)
     assert parts_in(tmp_path / "r") == full - 1
     assert not list((tmp_path / "r").rglob(".part-*"))
-    assert experiments.run(study(), tmp_path / "r", resume=True).digest() == whole.digest()
+    assert experiments.run(experiment(), tmp_path / "r", resume=True).digest() == whole.digest()
 
 
 def test_a_read_only_folder_is_a_typed_error(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ResultsError, match=r"Not a directory|File exists"):
-        experiments.run(study(), tmp_path / "file" / "r")
+        experiments.run(experiment(), tmp_path / "file" / "r")
 
 
 # Killed.
@@ -340,10 +341,10 @@ type = "SuccessiveElimination"
 
 
 def killed_again_and_again(folder, kills, seed):
-    """Run a study, killing it at random moments; return how often that happened."""
-    (folder / "study.toml").write_text(LONG)
+    """Run an experiment, killing it at random moments; return how often that happened."""
+    (folder / "experiment.toml").write_text(LONG)
     command = [sys.executable, "-c", "from uli_fast.cli import main; main()", "run"]
-    command += [str(folder / "study.toml"), "--out", str(folder / "r"), "--resume"]
+    command += [str(folder / "experiment.toml"), "--out", str(folder / "r"), "--resume"]
     command += ["--keep-every", "0.02", "--jobs", "2"]
     rng, killed = random.Random(seed), 0
     while True:
@@ -363,7 +364,7 @@ def killed_again_and_again(folder, kills, seed):
 
 
 def check_kills(tmp_path, kills, seed=1):
-    expected = experiments.run(study(LONG), tmp_path / "whole", jobs=2).digest()
+    expected = experiments.run(experiment(LONG), tmp_path / "whole", jobs=2).digest()
     happened = killed_again_and_again(tmp_path, kills, seed)
     assert happened >= 0.8 * kills
     assert experiments.Results.load(tmp_path / "r").digest() == expected
@@ -393,9 +394,11 @@ def processes():
 @pytest.mark.skipif(shutil.which("ps") is None, reason="looks at processes")
 def test_processes_end_with_a_parent_that_is_killed(tmp_path):
     # Results of more than a pipe holds: without a reader, processes would wait to write them.
-    (tmp_path / "study.toml").write_text(LONG.replace("replications = 60", "replications = 9999"))
+    (tmp_path / "experiment.toml").write_text(
+        LONG.replace("replications = 60", "replications = 9999")
+    )
     command = [sys.executable, "-c", "from uli_fast.cli import main; main()", "run"]
-    command += [str(tmp_path / "study.toml"), "--out", str(tmp_path / "r")]
+    command += [str(tmp_path / "experiment.toml"), "--out", str(tmp_path / "r")]
     command += ["--keep-every", "0.02", "--jobs", "2", "--backend", "loky"]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while child.poll() is None and parts_in(tmp_path) < 8:
@@ -414,25 +417,6 @@ def test_processes_end_with_a_parent_that_is_killed(tmp_path):
 
 
 # The command.
-
-
-def test_the_command_checks_runs_resumes_and_exports(tmp_path):
-    (tmp_path / "s.toml").write_text(STUDY)
-    invoke = lambda *words: CliRunner().invoke(main, ["run", str(tmp_path / "s.toml"), *words])  # noqa: E731
-    assert "7 cells" in invoke("--check").output
-    first = invoke("--replications", "2", "--parquet")
-    assert first.exit_code == 0, first.output
-    import pandas as pd
-
-    frame = pd.read_parquet(tmp_path / "s-results/runs.parquet")
-    assert len(frame) == 7 * 2 and {"problem", "learner", "regret"} <= set(frame.columns)
-    again = invoke()
-    assert again.exit_code == 1 and "resume" in again.output
-    assert invoke("--resume", "--replications", "3").exit_code == 0
-    assert invoke("--address", "tcp://127.0.0.1:1").exit_code == 2
-    (tmp_path / "s.toml").write_text(STUDY.replace("means", "meens", 1))
-    wrong = invoke()
-    assert wrong.exit_code == 1 and "problems.two.meens" in wrong.output
 
 
 # simulate(checkpoint=...)

@@ -1,4 +1,4 @@
-"""Shards of a study: run apart in any way and merged, they are the files of one run."""
+"""Shards of an experiment: run apart in any way and merged, they are the files of one run."""
 
 import json
 import pickle
@@ -25,7 +25,7 @@ from uli_fast.experiments.results import kept_in
 from uli_fast.experiments.shards import Shard
 
 M = 7
-STUDY = f"""
+EXPERIMENT = f"""
 horizon = 3_000
 replications = {M}
 seed = 5
@@ -43,23 +43,23 @@ type = "Exp3P"
 """
 
 
-def study(text=STUDY):
-    return experiments.StudyFile.parse(text)
+def experiment(text=EXPERIMENT):
+    return experiments.ExperimentFile.parse(text)
 
 
 def sharded(folder, n, **options):
-    """Run every shard of a study into a folder of its own and return the folders."""
+    """Run every shard of an experiment into a folder of its own and return the folders."""
     folders = [folder / f"{i}-of-{n}" for i in range(1, n + 1)]
     for i, one in enumerate(folders, 1):
-        experiments.run(study(), one, shard=(i, n), **options)
+        experiments.run(experiment(), one, shard=(i, n), **options)
     return folders
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A whole study and three shards of it."""
+    """A whole experiment and three shards of it."""
     folder = tmp_path_factory.mktemp("made")
-    experiments.run(study(), folder / "whole")
+    experiments.run(experiment(), folder / "whole")
     sharded(folder, 3)
     return folder
 
@@ -89,7 +89,7 @@ def test_a_shard_holds_the_replications_of_its_share_alone(made):
 @pytest.mark.parametrize("n", [1, 2, M])
 def test_merged_shards_are_the_files_of_one_run_hash_by_hash(n, tmp_path, monkeypatch):
     monkeypatch.setattr(time, "perf_counter", lambda: 0.0)  # else runs take different times
-    experiments.run(study(), tmp_path / "whole")
+    experiments.run(experiment(), tmp_path / "whole")
     experiments.merge([tmp_path / "whole"], tmp_path / "expected")
     experiments.merge(sharded(tmp_path, n), tmp_path / "merged")
     expected = hashes(tmp_path / "expected")
@@ -101,8 +101,8 @@ def test_merged_shards_are_the_files_of_one_run_hash_by_hash(n, tmp_path, monkey
 
 def test_shards_run_in_different_ways_merge_to_the_same(made, tmp_path):
     folders = [made / "1-of-3", tmp_path / "2", tmp_path / "3"]
-    experiments.run(study(), folders[1], shard="2/3", jobs=2, keep_every=1e-6)
-    experiments.run(study(), folders[2], shard="3/3", jobs=2, keep_every=1e9)
+    experiments.run(experiment(), folders[1], shard="2/3", jobs=2, keep_every=1e-6)
+    experiments.run(experiment(), folders[2], shard="3/3", jobs=2, keep_every=1e9)
     merged = experiments.merge(reversed(folders), tmp_path / "merged")
     whole = experiments.Results.load(made / "whole")
     assert merged.complete and merged.digest() == whole.digest()
@@ -119,22 +119,22 @@ def test_a_shard_is_resumed(made, tmp_path):
 
     folder = tmp_path / "s3"
     with pytest.raises(KeyboardInterrupt):
-        experiments.run(study(), folder, shard="3/3", progress=stop, keep_every=1e-6)
+        experiments.run(experiment(), folder, shard="3/3", progress=stop, keep_every=1e-6)
     kept, wanted = kept_in(folder)
     assert 0 < kept < wanted == 9
     with pytest.raises(ShardsError, match="s3, shard 3/3, is not finished"):
         experiments.merge([made / "1-of-3", made / "2-of-3", folder], tmp_path / "merged")
     before = {p: p.stat().st_mtime_ns for p in folder.rglob("*.npy")}
-    experiments.run(study(), folder, shard="3/3", resume=True)
+    experiments.run(experiment(), folder, shard="3/3", resume=True)
     assert all(p.stat().st_mtime_ns == at for p, at in before.items())
     merged = experiments.merge([made / "1-of-3", made / "2-of-3", folder], tmp_path / "merged")
     assert merged.digest() == experiments.Results.load(made / "whole").digest()
 
 
-def test_a_merged_study_grows(made, three, tmp_path):
+def test_a_merged_experiment_grows(made, three, tmp_path):
     experiments.merge(three, tmp_path / "merged")
-    grown = experiments.run(study(), tmp_path / "merged", resume=True, replications=M + 2)
-    alone = experiments.run(study(), tmp_path / "alone", replications=M + 2)
+    grown = experiments.run(experiment(), tmp_path / "merged", resume=True, replications=M + 2)
+    alone = experiments.run(experiment(), tmp_path / "alone", replications=M + 2)
     assert grown.digest() == alone.digest()
 
 
@@ -146,21 +146,21 @@ def test_a_merged_study_grows(made, three, tmp_path):
 )
 def test_shards_have_a_form(shard, tmp_path):
     with pytest.raises(ArgumentError, match="shard: must be like 2/8") as refused:
-        experiments.run(study(), tmp_path / "r", shard=shard)
+        experiments.run(experiment(), tmp_path / "r", shard=shard)
     assert refused.value.argument == "shard" and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", (0, 3), (4, 3), "1/0", (1.5, 3), (True, 3)])
 def test_shards_are_numbered_from_one_to_n(shard, tmp_path):
     with pytest.raises(ArgumentError, match="shard: ") as refused:
-        experiments.run(study(), tmp_path / "r", shard=shard)
+        experiments.run(experiment(), tmp_path / "r", shard=shard)
     assert refused.value.argument == "shard" and not list(tmp_path.iterdir())
 
 
 def test_there_are_no_more_shards_than_replications(tmp_path):
     for n, replications in ((M + 1, None), (3, 2)):
         with pytest.raises(ArgumentError, match=r"shard: must be one of at most [72], the repl"):
-            experiments.run(study(), tmp_path / "r", shard=(1, n), replications=replications)
+            experiments.run(experiment(), tmp_path / "r", shard=(1, n), replications=replications)
     assert not list(tmp_path.iterdir())
 
 
@@ -169,27 +169,27 @@ def test_there_are_no_more_shards_than_replications(tmp_path):
     [
         ({"shard": "1/3"}, "holds shard 2/3, not shard 1/3"),
         ({"shard": "2/4"}, "holds shard 2/3, not shard 2/4"),
-        ({}, "holds shard 2/3, not a whole study"),
+        ({}, "holds shard 2/3, not a whole experiment"),
         ({"shard": "2/3", "replications": 8}, "a share of 7 replications, not of 8; shards do not"),
     ],
 )
 def test_a_shard_goes_on_as_the_same_shard_alone(options, said, three):
     before = hashes(three[1])
     with pytest.raises(ResultsError, match=said):
-        experiments.run(study(), three[1], resume=True, **options)
+        experiments.run(experiment(), three[1], resume=True, **options)
     assert hashes(three[1]) == before
 
 
-def test_a_whole_study_does_not_become_a_shard(made, tmp_path):
+def test_a_whole_experiment_does_not_become_a_shard(made, tmp_path):
     folder = shutil.copytree(made / "whole", tmp_path / "whole")
-    with pytest.raises(ResultsError, match="holds a whole study, not shard 1/3"):
-        experiments.run(study(), folder, shard="1/3", resume=True)
+    with pytest.raises(ResultsError, match="holds a whole experiment, not shard 1/3"):
+        experiments.run(experiment(), folder, shard="1/3", resume=True)
 
 
 def test_the_number_of_replications_of_a_shard_stays(three):
     said = []
-    text = STUDY.replace(f"replications = {M}", "replications = 90")
-    experiments.run(study(text), three[1], shard="2/3", resume=True, say=said.append)
+    text = EXPERIMENT.replace(f"replications = {M}", "replications = 90")
+    experiments.run(experiment(text), three[1], shard="2/3", resume=True, say=said.append)
     assert f"{M} replications as before, where the file says 90" in said
     assert "nothing is missing" in said
 
@@ -212,21 +212,21 @@ def spoil(three, how):
         return [*three, shutil.copytree(two, two.with_name("copy"))]
     if how == "of another number":
         shutil.rmtree(two)
-        experiments.run(study(), two, shard="2/4")
+        experiments.run(experiment(), two, shard="2/4")
     elif how == "whole among them":
         shutil.rmtree(two)
-        experiments.run(study(), two)
+        experiments.run(experiment(), two)
     elif how == "of another file":
         shutil.rmtree(two)
-        experiments.run(study(STUDY.replace("0.4]", "0.3]")), two, shard="2/3")
+        experiments.run(experiment(EXPERIMENT.replace("0.4]", "0.3]")), two, shard="2/3")
     elif how == "of another seed":
         shutil.rmtree(two)
-        experiments.run(study(STUDY.replace("seed = 5", "seed = 6")), two, shard="2/3")
+        experiments.run(experiment(EXPERIMENT.replace("seed = 5", "seed = 6")), two, shard="2/3")
     elif how == "another title":
         changed(two, title="other")
     elif how == "other replications":
         shutil.rmtree(two)
-        experiments.run(study(), two, shard="2/3", replications=9)
+        experiments.run(experiment(), two, shard="2/3", replications=9)
     elif how == "other versions":
         versions = json.loads((two / "manifest.json").read_text())["versions"]
         changed(two, versions=versions | {"numba": "0.1"})
@@ -265,12 +265,12 @@ def spoil(three, how):
     [
         ("missing", ShardsError, "missing: shard 3/3"),
         ("only one", ShardsError, "missing: shard 1/3, 3/3"),
-        ("the same twice", ShardsError, "shard 2/3 is there twice: .*s2 and .*s2"),
-        ("a copy", ShardsError, "shard 2/3 is there twice: .*s2 and .*copy"),
+        ("the same twice", ShardsError, "shard 2/3 appears twice: .*s2 and .*s2"),
+        ("a copy", ShardsError, "shard 2/3 appears twice: .*s2 and .*copy"),
         ("of another number", ShardsError, "s2 is shard 2/4, .*s1 is shard 1/3"),
         ("whole among them", ShardsError, "s2 is shard 1/1, .*s1 is shard 1/3"),
-        ("of another file", ShardsError, "s2: its study is not that of .*s1"),
-        ("of another seed", ShardsError, "s2: its study is not that of .*s1"),
+        ("of another file", ShardsError, "s2: its experiment is not that of .*s1"),
+        ("of another seed", ShardsError, "s2: its experiment is not that of .*s1"),
         ("another title", ShardsError, "s2: its title is not that of .*s1"),
         ("other replications", ShardsError, "s2: its replications are not those of .*s1"),
         ("other versions", ShardsError, "s2: its versions are not those of .*s1"),
@@ -282,11 +282,11 @@ def spoil(three, how):
         ("a part that goes too far", ShardsError, "part-3-2 is not of shard 2/3"),
         ("damaged", RunsFileError, "s2.*has been altered.*resume"),
         ("another shard's number", ShardsError, "is not of shard 2/3"),
-        ("a number too large", RunsFileError, "s2.*is not the manifest of a study"),
+        ("a number too large", RunsFileError, "s2.*is not the manifest of an experiment"),
         ("no manifest", RunsFileError, r"s2 does not hold .*no manifest\.json"),
     ],
 )
-def test_what_is_not_a_whole_study_is_not_merged(how, error, said, three, tmp_path):
+def test_what_is_not_a_whole_experiment_is_not_merged(how, error, said, three, tmp_path):
     folders = spoil(three, how)
     before = {folder: hashes(folder) for folder in three}
     with pytest.raises(error, match=said):
@@ -301,7 +301,7 @@ def test_a_merge_that_failed_is_done_again_in_the_same_folder(made, three, tmp_p
         experiments.merge(three, tmp_path / "merged")
     (tmp_path / "merged/.merged-killed").mkdir()  # as a kill leaves it
     shutil.rmtree(next(three[1].rglob("last_play.npy")).parent)
-    experiments.run(study(), three[1], shard="2/3", resume=True)
+    experiments.run(experiment(), three[1], shard="2/3", resume=True)
     merged = experiments.merge(three, tmp_path / "merged")
     assert merged.digest() == experiments.Results.load(made / "whole").digest()
     assert sorted(x.name for x in (tmp_path / "merged").iterdir()) == [
@@ -328,36 +328,14 @@ def test_folders_are_listed(folders, tmp_path):
     assert refused.value.argument == "folders" and not list(tmp_path.iterdir())
 
 
-# The commands.
-
-
-def test_the_commands_run_and_merge_shards(made, tmp_path):
-    (tmp_path / "study.toml").write_text(STUDY)
-    invoke = lambda *words: CliRunner().invoke(main, [str(word) for word in words])  # noqa: E731
-    for i in (1, 2):
-        done = invoke("run", tmp_path / "study.toml", "--shard", f"{i}/2")
-        assert done.exit_code == 0 and f"this is shard {i}/2" in done.output, done.output
-    folders = [tmp_path / f"study-shard-{i}-of-2" for i in (1, 2)]
-    one = invoke("merge", folders[0], "--out", tmp_path / "out")
-    assert one.exit_code == 1 and "Error: missing: shard 2/2" in one.output
-    both = invoke("merge", *folders, "--out", tmp_path / "out")
-    assert both.exit_code == 0 and "7 replications of every cell from 2 shards" in both.output
-    found = experiments.Results.load(tmp_path / "out")
-    assert found.digest() == experiments.Results.load(made / "whole").digest()
-    wrong = invoke("run", tmp_path / "study.toml", "--shard", "3/2")
-    assert wrong.exit_code == 1 and "shard: must be from 1/2 to 2/2, got 3/2" in wrong.output
-    report = invoke("report", folders[0])
-    assert report.exit_code == 0 and "9 of 21" in report.output, report.output
-
-
 # Ray; with Ray itself in tests/compat/drivers.
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
 def test_a_ray_that_is_not_there_is_a_typed_error_that_creates_nothing(tmp_path):
     with pytest.raises(MissingExtraError, match="pip install ray"):
-        experiments.run(study(), tmp_path / "r", backend="ray")
-    (tmp_path / "s.toml").write_text(STUDY)
+        experiments.run(experiment(), tmp_path / "r", backend="ray")
+    (tmp_path / "s.toml").write_text(EXPERIMENT)
     for words in ((), ("--address", "127.0.0.1:6379")):
         done = CliRunner().invoke(
             main, ["run", str(tmp_path / "s.toml"), "--backend", "ray", *words]
@@ -376,7 +354,7 @@ def test_a_backend_without_a_generator_gives_the_same_bytes(made, tmp_path):
     register_parallel_backend("lists of ours", Lists)
     seen = []
     with parallel_config("lists of ours"):
-        found = experiments.run(study(), tmp_path / "r", jobs=2, progress=seen.append)
+        found = experiments.run(experiment(), tmp_path / "r", jobs=2, progress=seen.append)
     assert found.digest() == experiments.Results.load(made / "whole").digest()
     assert seen == sorted(seen) and len(seen) > 6  # kept as they come, not all at the end
 
@@ -394,4 +372,4 @@ def test_a_worker_of_other_versions_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(running, "versions", lambda: {"numpy": next(numbers)})
     numbers = iter(["1.0"] + ["2.0"] * 99)
     with pytest.raises(ResultsError, match=r"a worker has numpy 2\.0, not 1\.0"):
-        experiments.run(study(), tmp_path / "r")
+        experiments.run(experiment(), tmp_path / "r")

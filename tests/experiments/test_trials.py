@@ -1,4 +1,4 @@
-"""The study that the package must be able to show: three trials, a billion rounds each."""
+"""The experiment that the package must be able to show: three trials, a billion rounds each."""
 
 from pathlib import Path
 
@@ -8,25 +8,25 @@ from click.testing import CliRunner
 from uli_fast import experiments
 from uli_fast.cli import main
 
-STUDY = Path(__file__).parents[2] / "examples/trials.toml"
+EXPERIMENT = Path(__file__).parents[2] / "examples/trials.toml"
 
 
-def test_the_study_is_that_of_the_example():
-    study = experiments.StudyFile.read(STUDY)
-    assert study.replications == 200
-    assert {cell.spec["horizon"] for cell in study.cells} == {10**9}
-    assert {cell.problem for cell in study.cells} == {"isis2", "recovery", "ist_14day"}
+def test_the_experiment_is_that_of_the_example():
+    experiment = experiments.ExperimentFile.read(EXPERIMENT)
+    assert experiment.replications == 200
+    assert {cell.spec["horizon"] for cell in experiment.cells} == {10**9}
+    assert {cell.problem for cell in experiment.cells} == {"isis2", "recovery", "ist_14day"}
     learners = {
         f"{name} (delta={d})" for name in ("SE", "PE", "UCB", "LilUCB") for d in (0.1, 0.05)
     }
-    assert {cell.learner for cell in study.cells} == learners
-    assert len(study.cells) == 3 * 8
+    assert {cell.learner for cell in experiment.cells} == learners
+    assert len(experiment.cells) == 3 * 8
 
 
 @pytest.mark.slow
-def test_the_study_runs_and_its_report_says_who_kept_the_guarantee(tmp_path):
+def test_the_experiment_runs_and_its_report_says_who_kept_the_guarantee(tmp_path):
     folder = tmp_path / "trials"
-    done = CliRunner().invoke(main, ["run", str(STUDY), "--out", str(folder), "--jobs", "2"])
+    done = CliRunner().invoke(main, ["run", str(EXPERIMENT), "--out", str(folder), "--jobs", "2"])
     assert done.exit_code == 0, done.output
     assert experiments.Results.load(folder).complete
     assert CliRunner().invoke(main, ["report", str(folder)]).exit_code == 0

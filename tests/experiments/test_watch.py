@@ -6,10 +6,11 @@ import threading
 import pytest
 
 import uli_fast as uli
-from uli_fast import _progress, experiments
+from uli_fast import experiments
+from uli_fast._support import progress
 from uli_fast.experiments import running, watch
 from uli_fast.experiments.running import Part
-from uli_fast.experiments.watch import Unwatched, Watch
+from uli_fast.experiments.watch import PartWatch, Unwatched
 
 # UCB on equal arms cannot skip: to 10^18 it takes thousands of years, and here some seconds, so
 # that what never tells its pace fails and does not hang.
@@ -41,14 +42,14 @@ def curious(monkeypatch):
     monkeypatch.setattr(watch, "TRIAL", 0.0)
 
 
-def study(tmp_path):
+def experiment(tmp_path):
     file = tmp_path / "slow.toml"
     file.write_text(SLOW)
-    return experiments.StudyFile.read(file)
+    return experiments.ExperimentFile.read(file)
 
 
 def first_part(tmp_path):
-    return Part(study(tmp_path).cells[0], 0, 1, 3)
+    return Part(experiment(tmp_path).cells[0], 0, 1, 3)
 
 
 def enough(*said):
@@ -59,7 +60,7 @@ def test_a_slow_first_replication_tells_its_pace(tmp_path, impatient):
     with pytest.raises(
         EnoughError, match=r"^UCB on equal: .* % of a replication after .* for each$"
     ):
-        experiments.run(study(tmp_path), tmp_path / "r", progress=False, say=enough)
+        experiments.run(experiment(tmp_path), tmp_path / "r", progress=False, say=enough)
 
 
 @pytest.mark.parametrize("backend", [None, "threading"])
@@ -72,7 +73,7 @@ def test_a_slow_first_replication_moves_the_bar(tmp_path, impatient, backend):
             raise EnoughError
 
     with pytest.raises(EnoughError):
-        experiments.run(study(tmp_path), tmp_path / "r", progress=report, backend=backend)
+        experiments.run(experiment(tmp_path), tmp_path / "r", progress=report, backend=backend)
     assert 0.0 < monotone[0] < monotone[1] < monotone[2] < 1.0 / 3.0  # of three replications
 
 
@@ -90,7 +91,7 @@ def test_what_is_slow_elsewhere_is_tried_here(tmp_path, curious):
         said.append(sentence)
         heard.set()
 
-    with Watch(3, lambda fraction: None, say).trying([first_part(tmp_path)]):
+    with PartWatch(3, lambda fraction: None, say).trying([first_part(tmp_path)]):
         assert heard.wait(300.0)
     assert said[0].startswith("UCB on equal: tried here, ") and said[0].endswith(" for each")
 
@@ -98,11 +99,11 @@ def test_what_is_slow_elsewhere_is_tried_here(tmp_path, curious):
 def test_nothing_is_tried_here_where_parts_can_be_followed(tmp_path, curious, monkeypatch):
     tried = []
     monkeypatch.setattr(watch, "tried", lambda *about: tried.append(about))
-    watched, part = Watch(3, lambda fraction: None, enough), first_part(tmp_path)
+    watched, part = PartWatch(3, lambda fraction: None, enough), first_part(tmp_path)
     watched.follow(part)
     over = threading.Event()
     watched._try([part], over)
-    measured = Watch(3, lambda fraction: None, enough)
+    measured = PartWatch(3, lambda fraction: None, enough)
     measured.finished(part)
     measured._try([part], over)
     assert tried == []
@@ -117,9 +118,9 @@ def test_a_trial_that_is_done_in_time_or_fails_says_nothing(tmp_path, monkeypatc
 
 def test_the_pace_is_told_at_twice_the_time_and_not_of_a_cell_that_is_known(tmp_path, monkeypatch):
     seconds, said, shares = [0.0], [], []
-    monkeypatch.setattr(watch._clock, "now", lambda: seconds[0])
+    monkeypatch.setattr(watch.clock, "now", lambda: seconds[0])
     part = first_part(tmp_path)
-    watched = Watch(3, shares.append, said.append)
+    watched = PartWatch(3, shares.append, said.append)
     note = watched.follow(part)
     for at in (1.0, 9.0, 10.0, 19.0, 20.0, 39.0, 40.0):
         seconds[0] = at
@@ -139,12 +140,12 @@ def test_the_pace_is_told_at_twice_the_time_and_not_of_a_cell_that_is_known(tmp_
 
 
 def test_a_watch_that_is_sent_away_says_nothing_there(tmp_path):
-    sent = pickle.loads(pickle.dumps(Watch(3, lambda fraction: None, enough)))
+    sent = pickle.loads(pickle.dumps(PartWatch(3, lambda fraction: None, enough)))
     assert isinstance(sent, Unwatched) and sent.follow(first_part(tmp_path)) is False
 
 
 def test_times_are_told_in_words_from_seconds_to_millennia():
-    words = [_progress.duration(x) for x in (3.2, 89, 600, 7200, 3e5, 1e7, 1e9, 1e12)]
+    words = [progress.duration(x) for x in (3.2, 89, 600, 7200, 3e5, 1e7, 1e9, 1e12)]
     assert words == [
         "3 s",
         "89 s",
@@ -155,7 +156,7 @@ def test_times_are_told_in_words_from_seconds_to_millennia():
         "32 years",
         ("31,688 years"),
     ]
-    assert [_progress.share(x) for x in (0.0, 1e-10, 0.004, 0.5)] == [
+    assert [progress.percentage(x) for x in (0.0, 1e-10, 0.004, 0.5)] == [
         "0 %",
         "1e-08 %",
         "0.4 %",
@@ -166,7 +167,7 @@ def test_times_are_told_in_words_from_seconds_to_millennia():
 def test_a_bar_says_how_long_a_hopeless_run_would_take(capsys):
     seen = []
 
-    class Impatient(_progress._Bar):
+    class Impatient(progress._Bar):
         def show(self, fraction):
             super().show(fraction)
             seen.append(fraction)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chisquare, norm
 
-from uli_fast.kernels._binomial import LOG_ROOT_TWO_PI, _accepted, binomial, log_likelihood
+from uli_fast.kernels.rewards.binomial import LOG_ROOT_TWO_PI, _accepted, binomial, log_likelihood
 
 
 @numba.njit

@@ -3,8 +3,8 @@
 import numba
 import numpy as np
 
-from uli_fast.kernels._blocks import draw_sweeps, plan_sweeps
-from uli_fast.kernels._rewards import BernoulliBlocks, play_one
+from uli_fast.kernels.rewards.blocks import draw_sweeps, plan_sweeps
+from uli_fast.kernels.rewards.laws import BernoulliBlocks, play_one
 
 
 def law(means, caution=1.0, seed=0):

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chisquare, fisher_exact, hypergeom, kstest, norm
 
-from uli_fast.kernels import _coins
-from uli_fast.kernels._bridges import Piece, leaves_band, log_ratio, room_in, safeties
-from uli_fast.kernels._coins import hypergeometric, normal, uniform
-from uli_fast.kernels._event import NEVER, Span, doubtful, table_leaves
-from uli_fast.kernels._intervals import Band, edge, missed
-from uli_fast.kernels._lines import tilt
+from uli_fast.kernels.arms.event import NEVER, Span, doubtful, table_leaves
+from uli_fast.kernels.arms.successive_width import Band, edge, missed
+from uli_fast.kernels.rewards import second_stream
+from uli_fast.kernels.rewards.above_line import tilt
+from uli_fast.kernels.rewards.bridges import Piece, leaves_band, log_ratio, room_in, safeties
+from uli_fast.kernels.rewards.second_stream import hypergeometric, normal, uniform
 
 
 def words(seed):
@@ -61,12 +61,12 @@ def summed(law):
 
 
 def test_rare_events_are_drawn_factor_by_factor(monkeypatch):
-    monkeypatch.setattr(_coins, "PART", 0.5)
-    monkeypatch.setattr(_coins, "EXP_PART", np.exp(-0.5))
-    monkeypatch.setattr(_coins, "uniform", np.random.default_rng(1).random)
-    monkeypatch.setattr(_coins, "uniform", lambda words, draw=_coins.uniform: draw())
+    monkeypatch.setattr(second_stream, "PART", 0.5)
+    monkeypatch.setattr(second_stream, "EXP_PART", np.exp(-0.5))
+    monkeypatch.setattr(second_stream, "uniform", np.random.default_rng(1).random)
+    monkeypatch.setattr(second_stream, "uniform", lambda words, draw=second_stream.uniform: draw())
     for E in (0.3, 0.5, 2.1):
-        seen = sum(_coins.happens.py_func(None, E) for _ in range(40_000))
+        seen = sum(second_stream.happens.py_func(None, E) for _ in range(40_000))
         assert_matches(seen, 40_000, np.exp(-E))
 
 

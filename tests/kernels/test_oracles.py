@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, nnls
 
-from uli_fast.kernels import _status, ball_oracle, body_oracle, polytope_oracle
+from uli_fast.kernels.oracles import ball, polytope
+from uli_fast.kernels.oracles import body as body_oracle
+from uli_fast.kernels.oracles import status as _status
 
 NONE = np.zeros(0)
 
@@ -42,12 +44,12 @@ def test_the_path_of_projections_ends_with_a_certified_maximum(kind):
     for _ in range(300):
         W, b = slices(rng, kind)
         n = W.shape[1]
-        status, start = ball_oracle.project_origin(W, b, 500)
+        status, start = ball.project_origin(W, b, 500)
         assert status == _status.FOUND
         WT = np.ascontiguousarray(W.T)
         for g in units(rng, 4, n):
             x, y = np.empty(n), np.empty(len(b))
-            status = ball_oracle.maximise(g, W, WT, b, start, 500, x, y)
+            status = ball.maximise(g, W, WT, b, start, 500, x, y)
             assert status == _status.FOUND
             E = np.zeros((0, n))
             missed, bound, value = body_oracle.certify(0, g, x, W, b, y, E, NONE, NONE)
@@ -61,7 +63,7 @@ def test_the_projection_of_the_origin_is_that_of_least_squares():
     for _ in range(300):
         W, z = units(rng, 60, 3), units(rng, 3)  # many rows come and go
         b = W @ (0.9 * z) + rng.uniform(0.0, 0.1, 60)
-        _, start = ball_oracle.project_origin(W, b, 500)
+        _, start = ball.project_origin(W, b, 500)
         x = np.linalg.pinv(W[start]) @ b[start] if start.size else np.zeros(W.shape[1])
         # Lawson and Hanson's least distance programming.
         y, _ = nnls(np.vstack([-W.T, -b]), np.append(np.zeros(W.shape[1]), 1.0))
@@ -71,11 +73,11 @@ def test_the_projection_of_the_origin_is_that_of_least_squares():
 
 def test_rows_that_leave_nothing_of_the_ball():
     W = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    assert ball_oracle.project_origin(W, np.array([-0.1, 0.05]), 100)[0] == _status.EMPTY
-    assert ball_oracle.project_origin(W[:1], np.array([-1.01]), 100)[0] == _status.EMPTY
-    assert ball_oracle.project_origin(W, np.array([0.1, 0.05]), 0)[0] == _status.ENDLESS
+    assert ball.project_origin(W, np.array([-0.1, 0.05]), 100)[0] == _status.EMPTY
+    assert ball.project_origin(W[:1], np.array([-1.01]), 100)[0] == _status.EMPTY
+    assert ball.project_origin(W, np.array([0.1, 0.05]), 0)[0] == _status.ENDLESS
     W = units(np.random.default_rng(2), 40, 3)
-    assert ball_oracle.project_origin(W, np.full(40, -0.5), 500)[0] == _status.EMPTY
+    assert ball.project_origin(W, np.full(40, -0.5), 500)[0] == _status.EMPTY
 
 
 def test_the_path_says_when_it_did_not_end():
@@ -83,8 +85,8 @@ def test_the_path_says_when_it_did_not_end():
     g = np.array([1.0, 0.0])
     given = (g, W, W.T.copy(), b, np.zeros(0, dtype=np.int64))
     x, y = np.empty(2), np.empty(1)
-    assert ball_oracle.maximise(*given, 1, x, y) == _status.ENDLESS
-    assert ball_oracle.maximise(*given, 5, x, y) == _status.FOUND
+    assert ball.maximise(*given, 1, x, y) == _status.ENDLESS
+    assert ball.maximise(*given, 5, x, y) == _status.FOUND
     assert (x[0], y[0]) == (0.5, 1.0)
 
 
@@ -97,16 +99,16 @@ class Search:
     def __init__(self, A, b):
         N, n = A.shape
         P = 2 * n + 2
-        numbers, integers = polytope_oracle.room_for(n, N, P)
+        numbers, integers = polytope.room_for(n, N, P)
         self.store = (np.zeros(numbers), np.zeros(integers, dtype=np.int64), n, N, P)
-        self.parts = polytope_oracle.carve(*self.store)
+        self.parts = polytope.carve(*self.store)
         self.parts.AT[:], self.parts.b[:], self.parts.lengths[:] = A.T, b, 1.0
 
     def start(self, most=2000):
-        return polytope_oracle.first(*self.store, most)
+        return polytope.first(*self.store, most)
 
     def maximise(self, c, most=2000):
-        status = polytope_oracle.maximise(*self.store, c, most)
+        status = polytope.maximise(*self.store, c, most)
         return status, self.parts.best.copy(), self.parts.y.copy()
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from tests.naive import scrible as naive
 from uli_fast.errors import ArgumentError
+from uli_fast.geometry.hull import hull_of
 from uli_fast.kernels import scrible as kernel
 from uli_fast.kernels.scrible import CLIPS, ROUND
-from uli_fast.learners._hull import hull_of, new_scrible
+from uli_fast.learners.scrible import new_scrible
 
 DELTA = 0.1
 RNG = np.random.default_rng(20)

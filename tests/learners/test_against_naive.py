@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.coupling import (
+from tests.naive import kl_ucb, lil_ucb, phased_elimination, successive_elimination, ucb
+from tests.support.coupling import (
     assert_equals_naive,
     assert_same_runs,
     random_problem,
     random_table,
     totals,
 )
-from tests.naive import kl_ucb, lil_ucb, phased_elimination, successive_elimination, ucb
 
 ALGORITHMS = {
     "successive_elimination": (uli.SuccessiveElimination, successive_elimination.play),

@@ -8,16 +8,16 @@ import pytest
 from scipy import stats
 
 import uli_fast as uli
-from tests.coupling import (
+from tests.naive import betting_elimination as naive
+from tests.support.coupling import (
     assert_equals_naive,
     assert_same_runs,
     random_problem,
     random_table,
     totals,
 )
-from tests.naive import betting_elimination as naive
-from uli_fast import _looks
 from uli_fast.errors import ArgumentError, GuaranteeWarning, NoGuaranteeError
+from uli_fast.guarantees import betting_looks
 
 ISIS2 = uli.datasets.load("isis2")
 
@@ -209,22 +209,22 @@ def test_f_falls_at_every_horizon():
     assert (np.diff(g.bound(t)) <= 0.0).all()
     assert 0.0 < g.bound(1e60) < 1e-28
     # at a look's first round and just before it, also where floats are coarse
-    starts, _, heights = _looks.table(0.05, g.parameters, 10**19)
+    starts, _, heights = betting_looks.table(0.05, g.parameters, 10**19)
     for start, before, after in zip(starts[1:], heights, heights[1:], strict=False):
         assert g.bound(start - 1) == before or start > 2**53
         assert g.bound(start) >= after
 
 
 def test_boundary_solves_the_mixture_and_errs_upwards():
-    from uli_fast.kernels._wealth import log_mix, next_look
+    from uli_fast.kernels.betting.wealth import log_mix, next_look
 
     v = np.geomspace(1e-3, 1e17, 60)
     for level in (0.01, 1.0, 5.0, 40.0, 700.0):
-        D = _looks.boundary(v, level, 25.0)
+        D = betting_looks.boundary(v, level, 25.0)
         for x, y in zip(D, v, strict=True):
             assert log_mix(float(x), float(y), 25.0) == pytest.approx(level, rel=1e-9, abs=1e-9)
     for n in (0, 1, 49, 50, 99, 100, 12345, 10**17):
-        assert _looks.next_look(n) == next_look(n) == max(n + 1, n * 102 // 100)
+        assert betting_looks.next_look(n) == next_look(n) == max(n + 1, n * 102 // 100)
 
 
 def test_regret_adds_up_the_steps():

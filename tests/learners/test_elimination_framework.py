@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.coupling import assert_equals_naive, assert_same_runs, random_problem, totals
 from tests.naive import elimination_framework
+from tests.support.coupling import assert_equals_naive, assert_same_runs, random_problem, totals
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RuleError, StateError
 
 DELTA = 0.2

@@ -1,7 +1,7 @@
 """Exp3.P: lanes and rounds against the naive reference, and what its proof rests on."""
 
 import math
-import sys
+from importlib import import_module
 
 import mpmath as mp
 import numba
@@ -10,14 +10,14 @@ import pytest
 from scipy.stats import ks_2samp
 
 import uli_fast as uli
-from tests.coupling import assert_same_runs, counts_at
 from tests.naive import exp3p as naive
-from uli_fast import _progress
+from tests.support.coupling import assert_same_runs, counts_at
+from uli_fast._support import progress
 from uli_fast.kernels import exp3p as kernel
+from uli_fast.learners._adversarial.lanes import LaneTeam
+from uli_fast.learners._adversarial.phases import PlannedPhase
 from uli_fast.learners._arms import empty_state
-from uli_fast.learners._lanes import LaneTeam
-from uli_fast.learners._phases import Phase
-from uli_fast.simulate import generator, generator_words
+from uli_fast.simulation.simulate import generator, generator_words
 
 
 def team_of(means, seed, replications):
@@ -45,7 +45,7 @@ def test_every_slope_has_a_horizon(K, slope):
 def test_lanes_follow_the_naive_reference(K, replications, tuned_to):
     means = np.linspace(0.2, 0.8, K)
     team = team_of(means, 5, replications)
-    team.begin(Phase(tuned_to, 0.05, math.inf, 1.0))
+    team.begin(PlannedPhase(tuned_to, 0.05, math.inf, 1.0))
     rounds = 700
     for chunk in (1, 255, 300, rounds - 556):
         team.play(chunk)
@@ -88,7 +88,7 @@ def test_members_with_different_arms_share_a_block(tuned_to):
         member.n[:] = [5, 6, 7, 8]
         member.last[:] = [1, 2, 3, 4]
         member.clock[0] = 26
-    team.begin(Phase(tuned_to, 0.05, math.inf, 1.0))
+    team.begin(PlannedPhase(tuned_to, 0.05, math.inf, 1.0))
     assert any(isinstance(block.shape, kernel.Wide) for block in team.blocks)
     team.play(400)
     for r, arms in enumerate(left[:-1]):
@@ -110,9 +110,9 @@ def test_a_path_does_not_depend_on_chunks_or_recorded_rounds(monkeypatch, T):
     other = uli.simulate(uli.Exp3P(), problem, T, 5, seed=4, rounds=[7, T // 3])
     assert (one.final_plays == other.final_plays).all()
     assert (one.last_play == other.last_play).all()
-    module = sys.modules["uli_fast.simulate"]
+    module = import_module("uli_fast.simulation.simulate")
     monkeypatch.setattr(module, "FIRST_BUDGET", min(1000, T // 2))
-    monkeypatch.setattr(_progress, "SHORT_CHUNK", 0.0)
+    monkeypatch.setattr(progress, "SHORT_CHUNK", 0.0)
     assert_same_runs(one, uli.simulate(uli.Exp3P(), problem, T, 5, seed=4))
 
 
@@ -178,7 +178,7 @@ def test_lanes_and_the_reference_agree_in_distribution(tuned_to):
         log_w -= eta * (l_hat - 2 * beta / p)
         n[row, arm] += 1
     team = team_of(means, 9, seeds)
-    team.begin(Phase(tuned_to, delta, math.inf, 1.0))
+    team.begin(PlannedPhase(tuned_to, delta, math.inf, 1.0))
     assert isinstance(team.blocks[0].shape, kernel.Wide)
     team.play(T)
     for a in range(K):
@@ -256,7 +256,7 @@ def test_the_condition_holds_with_room_on_long_runs(gaps):
     """Lanes at T = 10^6; c = 62 is proved, so the ratio must stay below sqrt(62)."""
     losses, T, delta = 0.05 + np.array(gaps), 10**6, 0.05
     team = team_of(1.0 - losses, 12, 16)
-    team.begin(Phase(T, delta, math.inf, 1.0))
+    team.begin(PlannedPhase(T, delta, math.inf, 1.0))
     team.play(T)
     for r, member in enumerate(team.members):
         ratio = condition_ratio(member.n, team.estimates(r), losses, T, delta)
@@ -269,7 +269,7 @@ def test_the_condition_can_fail():
     losses, T, delta = np.array([0.1, 0.9]), 10**6, 0.05
     team = team_of(1.0 - losses, 13, 16)
     team.parameters = lambda k, rounds, delta: (0.5, 1e-12)
-    team.begin(Phase(T, delta, math.inf, 1.0))
+    team.begin(PlannedPhase(T, delta, math.inf, 1.0))
     team.play(T)
     ratios = [
         condition_ratio(m.n, team.estimates(r), losses, T, delta)

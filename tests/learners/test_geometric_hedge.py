@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.coupling import counts_at
 from tests.naive import exp3p
 from tests.naive import geometric_hedge as naive
-from uli_fast import designs
+from tests.support.coupling import counts_at
+from uli_fast.geometry import designs
 from uli_fast.learners._arms import empty_state
 from uli_fast.learners.geometric_hedge import RHO, whitened
-from uli_fast.simulate import generator
+from uli_fast.simulation.simulate import generator
 
 
 def arms_of(name):

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.coupling import assert_equals_naive, assert_same_runs, random_problem, totals
 from tests.naive import kl_ucb
+from tests.support.coupling import assert_equals_naive, assert_same_runs, random_problem, totals
 from uli_fast.errors import ArgumentError, EngineError, NoGuaranteeError
-from uli_fast.kernels._arms import Record
-from uli_fast.kernels._kl import above, below
-from uli_fast.kernels._rewards import KnownBernoulli
+from uli_fast.kernels.arms.kl import above, below
+from uli_fast.kernels.arms.state import RoundRecord
 from uli_fast.kernels.kl_ucb import index_of
+from uli_fast.kernels.rewards.laws import KnownBernoulli
 
 
 def exactly(p, q):
@@ -102,7 +102,9 @@ def path(engine, means, table, T):
     problem = uli.BernoulliBandit(means)
     known = KnownBernoulli(*problem.law(np.random.default_rng(0), "skip"), table)
     rounds = np.unique(np.geomspace(1, T, 60).astype(np.int64))
-    record = Record(rounds, np.zeros((rounds.size, len(means)), np.int64), np.zeros(1, np.int64))
+    record = RoundRecord(
+        rounds, np.zeros((rounds.size, len(means)), np.int64), np.zeros(1, np.int64)
+    )
     run = uli.KLUCB().begin(problem, known, record, engine, T)
     while not run.advance(1 << 10):
         pass

@@ -23,3 +23,11 @@ def test_lil_ucb_comes_back_later_and_later_and_breaks_f_of_se():
         assert runs.last_play[0, 1] > previous
         previous = runs.last_play[0, 1]
     assert runs.worst_ratio_against(uli.SuccessiveElimination(0.1).guarantee(problem))[0] > 10
+
+
+def test_lil_ucb_settles_and_counts_to_the_longest_horizon():
+    for T in (2**53 + 1, 10**18):
+        runs = uli.simulate(uli.LilUCB(0.1), uli.BernoulliBandit([0.9, 0.2]), T, 2, seed=1)
+        assert (runs.final_plays.sum(axis=1) == T).all() and (runs.last_play[:, 0] == T).all()
+        assert (runs.last_play[:, 1] < 10**8).all()
+        assert (runs.plays.sum(axis=2) == runs.rounds).all()

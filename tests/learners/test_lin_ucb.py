@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.coupling import assert_equals_naive
 from tests.learners.test_linear_elimination import drawer, random_arms
 from tests.naive import lin_ucb as naive
+from tests.support.coupling import assert_equals_naive
 
 
 @pytest.mark.parametrize("instance", range(12))

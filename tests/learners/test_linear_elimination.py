@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import ks_2samp
 
 import uli_fast as uli
-from tests.coupling import assert_equals_naive
 from tests.naive import linear_elimination as naive
-from uli_fast.learners._linear import least_squares
-from uli_fast.simulate import generator
+from tests.support.coupling import assert_equals_naive
+from uli_fast.geometry.least_squares import least_squares
+from uli_fast.simulation.simulate import generator
 
 
 def random_arms(rng, K, d):

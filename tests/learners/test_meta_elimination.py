@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.coupling import assert_equals_naive, assert_same_runs
 from tests.naive import exp3p, geometric_hedge, meta_elimination
-from uli_fast import designs
+from tests.support.coupling import assert_equals_naive, assert_same_runs
+from uli_fast.geometry import designs
 from uli_fast.learners.geometric_hedge import RHO
-from uli_fast.simulate import generator, generator_words
+from uli_fast.simulation.simulate import generator, generator_words
 
 MODES = {"paper": (576.0, 7.0), "sharp-0.7": (236.0, 3.84), "sharp": None}
 

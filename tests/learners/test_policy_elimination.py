@@ -9,11 +9,11 @@ import pytest
 
 import uli_fast as uli
 from tests.naive import policy_elimination as naive
-from tests.policies import Shrunk, random_mdp, trace_of, trace_of_run
-from uli_fast import _schedule
-from uli_fast._schedule import Size
-from uli_fast.learners import _policy_sets, _searched_sets
-from uli_fast.simulate import generator
+from tests.support.policies import Shrunk, random_mdp, trace_of, trace_of_run
+from uli_fast.guarantees import policy_schedule
+from uli_fast.guarantees.policy_schedule import Size
+from uli_fast.learners._policies import policy_sets, searched_sets
+from uli_fast.simulation.simulate import generator
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::uli_fast.errors.{name}")
@@ -43,7 +43,7 @@ def test_every_way_of_choosing_equals_enumeration_on_the_same_draws(group, monke
     several, eliminated = 0, 0
     for instance in range(20 * group, 20 * group + 20):
         # Half of the searches may list what is left, half may not.
-        monkeypatch.setattr(_searched_sets, "LISTED", 1000 * (instance % 2))
+        monkeypatch.setattr(searched_sets, "LISTED", 1000 * (instance % 2))
         mdp, log_iota, T = random_mdp(instance), log_iota_of(instance), 240
         expected, phases = Shrunk(0.1, log_iota=log_iota).naive(mdp, T, instance)
         visits = sum(phase.N for _, phase in phases)
@@ -69,7 +69,7 @@ def test_every_way_of_choosing_equals_enumeration_on_the_same_draws(group, monke
     ],
 )
 def test_longer_runs_on_thousands_of_policies_equal_enumeration(sizes, T, log_iota, monkeypatch):
-    monkeypatch.setattr(_searched_sets, "LISTED", 0)
+    monkeypatch.setattr(searched_sets, "LISTED", 0)
     mdp = uli.mdps.random_dense(*sizes, seed=5)
     learner = Shrunk(0.1, log_iota=log_iota, length=T // 8)
     expected, phases = learner.naive(mdp, T, 3)
@@ -87,11 +87,11 @@ def test_longer_runs_on_thousands_of_policies_equal_enumeration(sizes, T, log_io
 @pytest.mark.parametrize("schedule", ["proved", "sharp"])
 def test_choices_with_the_real_bonus_equal_enumeration(schedule):
     mdp, T = uli.mdps.random_dense(2, 2, 2, seed=1), 300
-    length, _ = _schedule.plan(schedule, size_of(2, 2, 2), 0.1, 1)
+    length, _ = policy_schedule.plan(schedule, size_of(2, 2, 2), 0.1, 1)
     if schedule == "proved":
-        bonus = naive.paper_bonus(2, 2, _schedule.log_iota(size_of(2, 2, 2), length, 0.05))
+        bonus = naive.paper_bonus(2, 2, policy_schedule.log_iota(size_of(2, 2, 2), length, 0.05))
     else:
-        bonus = naive.sharp_bonus(2, _schedule.log_weissman(size_of(2, 2, 2), length, 0.05))
+        bonus = naive.sharp_bonus(2, policy_schedule.log_weissman(size_of(2, 2, 2), length, 0.05))
     expected = naive.Estimation(naive.all_policies(2, 2, 2), truth(mdp), bonus, T, generator(4, 0))
     policies = naive.all_policies(2, 2, 2)[expected.trace]
     for method in ("plain", *FAST):
@@ -115,11 +115,11 @@ def test_ties_go_to_the_smallest_index():
 )
 def test_ties_among_thousands_go_to_the_smallest_index(sizes, seed):
     from uli_fast.kernels.policy_elimination import choose_policy
-    from uli_fast.learners._policies import new_model
+    from uli_fast.learners._policies.runs import new_model
 
     (S, A, H), rng = sizes, np.random.default_rng(seed)
     mdp = uli.mdps.random_dense(S, A, H, seed=seed)
-    left = _policy_sets.PolicySet(mdp.decision_points, A)
+    left = policy_sets.PolicySet(mdp.decision_points, A)
     some = rng.random(mdp.n_policies) < 0.3
     if S > 3:  # in states 0 and 3 the smallest policies are not those of the smallest action
         some &= left.policies[:, 0, 0] != left.policies[:, 0, 3]
@@ -144,10 +144,10 @@ def test_ties_among_thousands_go_to_the_smallest_index(sizes, seed):
 
 def test_a_copy_of_a_trie_chooses_as_it_does():
     from uli_fast.kernels.policy_elimination import choose_policy
-    from uli_fast.learners._policies import new_model
+    from uli_fast.learners._policies.runs import new_model
 
     mdp = uli.mdps.random_dense(3, 2, 4, seed=2)
-    left = _policy_sets.PolicySet(mdp.decision_points, mdp.n_actions)
+    left = policy_sets.PolicySet(mdp.decision_points, mdp.n_actions)
     trie = left.kept(np.arange(mdp.n_policies) % 3 == 0).chooser("trie")
     twin, rng = copy.deepcopy(trie), np.random.default_rng(1)
     expected, found = np.zeros((2, 4, 3), np.int8)
@@ -170,7 +170,7 @@ def test_actions_off_the_decision_points_are_not_chosen():
 
 
 def test_a_search_beyond_its_cap_is_an_error(monkeypatch):
-    monkeypatch.setattr(_searched_sets, "LISTED", 0)
+    monkeypatch.setattr(searched_sets, "LISTED", 0)
     mdp = uli.mdps.random_dense(3, 2, 3, seed=2)
     learner = Shrunk(0.1, method="search", node_cap=20, log_iota=0.02)
     with pytest.raises(uli.errors.PolicySearchError, match="node_cap = 20"):
@@ -205,7 +205,7 @@ def test_suffixes_are_told_apart_however_many_states_there_are(A, S):
         flip = rng.integers(0, S, 60)
         actions[range(60), flip] = (actions[range(60), flip] + rng.integers(0, 2, 60)) % A
         suffix = rng.integers(0, 3, 60)
-        first, again = _policy_sets.distinct(actions, suffix)
+        first, again = policy_sets.distinct(actions, suffix)
         both = np.column_stack([actions, suffix])
         assert (both[first][again] == both).all()
         assert len(first) == len(np.unique(both, axis=0))
@@ -227,7 +227,7 @@ def test_many_states_of_one_stage_are_chosen_as_by_enumeration():
     for method in ("plain", "trie"):
         learner = Shrunk(0.1, method=method, log_iota=1e-3, length=600)
         run = learner.begin(mdp, generator(1, 0), "rounds", 600, np.array([600]))
-        run.active = _policy_sets.PolicySet(mdp.decision_points, A, listed)
+        run.active = policy_sets.PolicySet(mdp.decision_points, A, listed)
         traces.append(trace_of_run(run)[0])
     assert (traces[0] == traces[1]).all()
     assert len(np.unique(traces[0], axis=0)) == 16
@@ -235,7 +235,7 @@ def test_many_states_of_one_stage_are_chosen_as_by_enumeration():
 
 def test_a_trie_has_rows_for_initial_states_alone():
     mdp = uli.mdps.random_dense(4, 2, 3, seed=1)
-    left = _policy_sets.PolicySet(mdp.decision_points, 2)
+    left = policy_sets.PolicySet(mdp.decision_points, 2)
     some = np.array([False, True, False, True])
     everywhere, here = left.chooser("trie"), left.chooser("trie", some)
     assert np.diff(here.row_of).tolist() == [[0, 0], [16, 16], [0, 0], [16, 16]]
@@ -285,10 +285,10 @@ def test_phase_lengths_are_the_golden_ones():
 
 @pytest.mark.parametrize("schedule", ["proved", "sharp"])
 def test_a_phase_is_the_shortest_with_a_small_enough_error(schedule):
-    error = _schedule.ERRORS[schedule]
+    error = policy_schedule.ERRORS[schedule]
     for size in (size_of(2, 2, 2), size_of(5, 3, 4), size_of(1, 2, 3)):
         for m in (1, 2, 7):
-            T, delta_m = _schedule.plan(schedule, size, 0.05, m).episodes, 0.05 / (2 * m**2)
+            T, delta_m = policy_schedule.plan(schedule, size, 0.05, m).episodes, 0.05 / (2 * m**2)
             assert error(size, T, delta_m) <= 2.0 ** (-m - 1) < error(size, T - 1, delta_m)
 
 
@@ -298,7 +298,9 @@ def test_the_page_on_mdps_says_how_much_shorter_sharp_phases_are():
         [
             round(long.episodes / short.episodes)
             for size in (size_of(2, 2, 2), size_of(4, 2, 4), size_of(10, 3, 10))
-            for long, short in [[_schedule.plan(x, size, 0.1, m) for x in ("proved", "sharp")]]
+            for long, short in [
+                [policy_schedule.plan(x, size, 0.1, m) for x in ("proved", "sharp")]
+            ]
         ]
         for m in (1, 5)
     )
@@ -324,10 +326,10 @@ def test_the_errors_are_those_of_the_derivation():
     weissman = math.log((2**S - 2) * 5 * H * S * A * T / delta)
     sharp = factor * H**2 / 2 * math.sqrt(2 * weissman) * visits
     size = size_of(S, A, H)
-    assert _schedule.proved_error(size, T, delta) == pytest.approx(shared + proved, rel=1e-12)
-    assert _schedule.sharp_error(size, T, delta) == pytest.approx(shared + sharp, rel=1e-12)
+    assert policy_schedule.proved_error(size, T, delta) == pytest.approx(shared + proved, rel=1e-12)
+    assert policy_schedule.sharp_error(size, T, delta) == pytest.approx(shared + sharp, rel=1e-12)
     # The bonus covers what one visit, or none, leaves open.
-    assert _schedule.plan("sharp", size, delta, 1).bonus[1] > 2.0
+    assert policy_schedule.plan("sharp", size, delta, 1).bonus[1] > 2.0
 
 
 @pytest.mark.parametrize("m", [1, 2, 5])
@@ -462,9 +464,9 @@ def test_policies_that_differ_only_where_they_never_get_to_are_one():
     assert runs.final_plays.sum() == 10**12
     _, slow = trace_of(learner, mdp, 3000, 1)
     _, fast = trace_of(learner, mdp, 3000, 1, engine="skip")
-    n = slow.ledger.size[0]
-    assert (slow.ledger.last[:n] == fast.ledger.last[:n]).all()
-    assert (slow.ledger.plays[:n] == fast.ledger.plays[:n]).all()
+    n = slow.policy_log.size[0]
+    assert (slow.policy_log.last[:n] == fast.policy_log.last[:n]).all()
+    assert (slow.policy_log.plays[:n] == fast.policy_log.plays[:n]).all()
 
 
 def test_a_set_is_settled_where_its_policies_agree_on_their_way():
@@ -474,7 +476,7 @@ def test_a_set_is_settled_where_its_policies_agree_on_their_way():
     for h, s, initial, settled in ((0, 1, here, True), (0, 1, ~here, False), (1, 1, here, False)):
         other[:] = 0
         other[h, s] = 1
-        chosen = _policy_sets.PolicySet(mdp.decision_points, 2, np.stack([first, other]))
+        chosen = policy_sets.PolicySet(mdp.decision_points, 2, np.stack([first, other]))
         assert (chosen.settled(initial, leads) is not None) == settled
     leads = leads.copy()
     leads[0, 0, :, 1] = False  # now state 1 is out of reach
@@ -482,31 +484,31 @@ def test_a_set_is_settled_where_its_policies_agree_on_their_way():
 
 
 def test_a_block_of_episodes_adds_to_the_recorded_regret():
-    from uli_fast.kernels._ledger import enter_block
-    from uli_fast.learners._policies import new_ledger
+    from uli_fast.kernels.mdp.policy_log import enter_block
+    from uli_fast.learners._policies.runs import new_policy_log
 
     mdp = wide_gaps(2, 2, 2, seed=1)
     bad, best = np.ones((2, 2), np.int8), np.array(mdp.optimal_policy)
-    ledger = new_ledger(mdp, np.array([3, 10, 12, 30]))
+    policy_log = new_policy_log(mdp, np.array([3, 10, 12, 30]))
     for pi, t, n in ((bad, 0, 10), (best, 10, 5), (bad, 15, 5), (best, 20, 20)):
-        enter_block(ledger, pi, t, n)
-    assert ledger.regret == pytest.approx(mdp.gap(bad) * np.array([3, 10, 10, 15]))
-    assert ledger.last[:2].tolist() == [20, 40] and ledger.plays[:2].tolist() == [15, 25]
+        enter_block(policy_log, pi, t, n)
+    assert policy_log.regret == pytest.approx(mdp.gap(bad) * np.array([3, 10, 10, 15]))
+    assert policy_log.last[:2].tolist() == [20, 40] and policy_log.plays[:2].tolist() == [15, 25]
 
 
 def test_a_full_ledger_makes_room_for_a_settled_policy():
     mdp = uli.TabularMDP(np.ones((1, 1, 1, 1)), np.ones((1, 1, 1)))
     learner = uli.PolicyElimination(0.1)
     run = learner.begin(mdp, generator(1, 0), "skip", 1000, np.array([1000]))
-    run.ledger.size[0] = full = len(run.ledger.policy)
-    run.ledger.policy[:, 0, 0] = np.arange(1, full + 1)  # others that were played before
+    run.policy_log.size[0] = full = len(run.policy_log.policy)
+    run.policy_log.policy[:, 0, 0] = np.arange(1, full + 1)  # others that were played before
     assert run.advance(1)
-    assert len(run.ledger.policy) > full and run.ledger.plays[full] == 1000
+    assert len(run.policy_log.policy) > full and run.policy_log.plays[full] == 1000
 
 
 def test_episodes_drawn_at_once_have_the_moments_of_episodes():
-    from uli_fast.kernels._mdp import draw_episodes
-    from uli_fast.learners._policies import new_model
+    from uli_fast.kernels.mdp.episodes import draw_episodes
+    from uli_fast.learners._policies.runs import new_model
 
     mdp = uli.mdps.random_dense(3, 2, 3, seed=8)
     pi = np.array(mdp.optimal_policy)
@@ -560,7 +562,7 @@ def test_runs_hold_what_the_trace_says():
     assert runs.last_mistake(0.1)[0] == 1 + np.flatnonzero(gaps > 0.1).max()
     assert runs.gap_from(np.array([1, 400]))[0] == pytest.approx([gaps.max(), gaps[399:].max()])
     played = {tuple(p.ravel()): i for i, p in enumerate(runs.policies[0])}
-    assert len(played) == len(np.unique(trace, axis=0)) > 64  # the ledger has grown
+    assert len(played) == len(np.unique(trace, axis=0)) > 64  # the policy_log has grown
     for t, pi in enumerate(trace, start=1):
         assert runs.last_play[0, played[tuple(pi.ravel())]] >= t
     assert (runs.visits[0] == run.visits).all()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.coupling import assert_same_runs, counts_at
 from tests.naive import scrible as naive
-from uli_fast.simulate import generator
+from tests.support.coupling import assert_same_runs, counts_at
+from uli_fast.simulation.simulate import generator
 
 SQUARE = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / 2
 SMALL = "ignore::uli_fast.errors.GuaranteeWarning"

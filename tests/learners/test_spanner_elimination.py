@@ -7,9 +7,10 @@ import pytest
 
 import uli_fast as uli
 from tests.naive import spanner_elimination as naive
+from uli_fast.geometry.least_squares import ridge
 from uli_fast.learners import spanner_elimination as module
 from uli_fast.learners.spanner_elimination import SpannerRun
-from uli_fast.simulate import generator
+from uli_fast.simulation.simulate import generator
 
 # The paper's pseudocode loses the best of these arms in one run of six.
 TRAP = np.array([[1.0, 0.0], [1.0 - 1e-6, 1e-3], [0.0, 1.0]])
@@ -214,6 +215,31 @@ def test_finite_arms_are_counted_by_arm():
     assert other.plays is not None
 
 
+NUMBERED = {
+    "random": np.random.default_rng(3).uniform(-1.0, 1.0, (40, 3)),
+    "twice there": np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),
+    "next to each other": np.array([[1.0 - 1e-15, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.5]]),
+    "the origin": np.zeros((3, 2)),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+@pytest.mark.parametrize("mode", MODES)
+def test_arms_keep_their_numbers(name, mode):
+    """The row that the oracle answered with is the one that counts, and of equal ones the first."""
+    arms = NUMBERED[name]
+    problem = uli.LinearBandit(np.full(arms.shape[1], 0.3), arms)
+    run = SpannerRun(
+        uli.SpannerElimination(0.1, mode=mode, R=1.0), problem, generator(1, 0), "skip", 10**12
+    )
+    while not run.advance():
+        pass
+    first = {arm.tobytes(): a for a, arm in reversed(list(enumerate(arms)))}
+    assert run.log.blocks and {b.number for b in run.log.blocks} <= set(first.values())
+    for block in run.log.blocks:
+        assert block.number == first[block.arm.tobytes()]
+
+
 def test_same_path_for_any_company_horizon_and_rounds():
     problem = uli.LinearBandit([0.5, 0.1, 0.2], arm_set=uli.arm_sets.Ball(3), noise="bernoulli")
     learner = uli.SpannerElimination(0.05, R=1.0)
@@ -338,7 +364,7 @@ def test_the_estimate_is_ridge_regression():
     for n in (1, 7, 10**6):
         arms, means = rng.standard_normal((3, 4)) / 3, rng.standard_normal(3)
         V = np.eye(4) + n * arms.T @ arms
-        assert module.ridge(arms, n, means) == pytest.approx(np.linalg.solve(V, n * arms.T @ means))
+        assert ridge(arms, n, means) == pytest.approx(np.linalg.solve(V, n * arms.T @ means))
 
 
 def test_placeholders_are_as_short_as_the_proof_asks():

@@ -16,7 +16,7 @@ from tests.learners.test_ucbvi import (
     tables,
 )
 from tests.naive import ubev as naive
-from uli_fast.simulate import generator
+from uli_fast.simulation.simulate import generator
 
 RIVER = uli.mdps.river_swim(3, 5)
 NAMED = {
@@ -63,7 +63,7 @@ def test_any_width_equals_naive_on_the_same_draws(name, log_term):
     play_to(run, T, 60)
     told = naive.play(tables(mdp), T, log_term, generator(3, 0), mdp.decision_points)
     assert_run_equals_naive(run, told)
-    assert run.ledger.size[0] > 1
+    assert run.policy_log.size[0] > 1
 
 
 def test_one_stage_is_a_known_reward():

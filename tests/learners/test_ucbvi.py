@@ -7,7 +7,7 @@ import pytest
 
 import uli_fast as uli
 from tests.naive import ucbvi as naive
-from uli_fast.simulate import generator
+from uli_fast.simulation.simulate import generator
 
 
 def random_mdp(i):
@@ -43,7 +43,7 @@ def begun(learner, mdp, T, seed=0, rounds=None):
 
 
 def play_to(run, t, budget=10**9):
-    """Play to episode t; a run stops when its ledger is full."""
+    """Play to episode t; a run stops when its policy_log is full."""
     while run.t < t:
         run.advance(min(budget, t - run.t))
     return run
@@ -52,11 +52,11 @@ def play_to(run, t, budget=10**9):
 def assert_run_equals_naive(run, told):
     """Compare the policies played, their counts and last plays, the visits and Q, to the bit."""
     policies, plays, last = tally(told["trace"])
-    D = int(run.ledger.size[0])
+    D = int(run.policy_log.size[0])
     assert D == len(policies)
-    assert (run.ledger.policy[:D] == policies).all()
-    assert run.ledger.plays[:D].tolist() == plays
-    assert run.ledger.last[:D].tolist() == last
+    assert (run.policy_log.policy[:D] == policies).all()
+    assert run.policy_log.plays[:D].tolist() == plays
+    assert run.policy_log.last[:D].tolist() == last
     assert (run.visits == told["visits"]).all()
     assert (run.look.Q.reshape(told["Q"].shape) == told["Q"]).all()
 
@@ -114,9 +114,9 @@ def test_kernel_equals_naive_on_the_same_draws(instance):
     play_to(run, T, 1 + instance)
     told = naive.play(tables(mdp), T, b, generator(instance, 0), mdp.decision_points)
     assert_run_equals_naive(run, told)
-    assert run.ledger.size[0] > 1
+    assert run.policy_log.size[0] > 1
     assert (run.look.Q < mdp.horizon).any()
-    assert not run.ledger.policy[: run.ledger.size[0], ~mdp.decision_points].any()
+    assert not run.policy_log.policy[: run.policy_log.size[0], ~mdp.decision_points].any()
 
 
 def test_its_own_bonus_equals_naive_on_the_same_draws():
@@ -166,12 +166,12 @@ def test_chunks_do_not_matter():
         run = begun(uli.UCBVI(0.1), mdp, 3000, seed=2, rounds=[10, 1500, 3000])
         run.parameter = 1.0
         found.append(play_to(run, 3000, budget))
-    D = int(found[0].ledger.size[0])
-    assert D > 64  # the ledger has grown
+    D = int(found[0].policy_log.size[0])
+    assert D > 64  # the policy_log has grown
     for run in found[1:]:
-        assert (run.ledger.policy[:D] == found[0].ledger.policy[:D]).all()
-        assert (run.ledger.last[:D] == found[0].ledger.last[:D]).all()
-        assert (run.ledger.regret == found[0].ledger.regret).all()
+        assert (run.policy_log.policy[:D] == found[0].policy_log.policy[:D]).all()
+        assert (run.policy_log.last[:D] == found[0].policy_log.last[:D]).all()
+        assert (run.policy_log.regret == found[0].policy_log.regret).all()
         assert (run.look.Q == found[0].look.Q).all()
 
 

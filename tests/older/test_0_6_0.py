@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,9 @@ from click.testing import CliRunner
 
 import uli_fast as uli
 from tests.older.write import PLAYERS, said
+from tests.support import hostile
 from uli_fast.cli import main
+from uli_fast.errors import NoGuaranteeError
 from uli_fast.experiments.results import Results
 
 KEPT = Path(__file__).parent / "v0_6_0.zip"
@@ -32,6 +36,19 @@ R_NOW = {
 }
 # An R below half the range, whose intervals 0.6.0 gave though nothing was proved of them.
 TOO_NARROW = ("se_wide_r", "se_narrow_r", "pe_wide_r", "ucb_wide_r")
+
+
+def in_zip(name):
+    with zipfile.ZipFile(KEPT) as kept:
+        return json.loads(kept.read(name))
+
+
+# States of every kind of player, and states with what 0.6.0 certified of them.
+EVERY_KIND, CERTIFIED = in_zip("every_kind.json"), in_zip("certified/states.json")
+# What a state of schema 1 did not have: nobody could tell of missing outcomes.
+ADDED = ("missing", "lost", "omitted", "again")
+ADDED_INSIDE = ("phase_missing", "closed_missing", "early", "errors")
+ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.6]])
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +129,87 @@ def test_a_folder_of_results_loads_and_is_reported(kept, tmp_path):
     shown = CliRunner().invoke(main, ["report", str(folder), "--out", str(tmp_path / "page.html")])
     assert shown.exit_code == 0, shown.output
     assert "SuccessiveElimination" in (tmp_path / "page.html").read_text()
+
+
+# States of every kind.
+
+
+def restored(name, state):
+    kind, more = name.split(",")[0], {}
+    if kind == "EliminationFramework":
+        more["learner"] = hostile.learners()[kind][0]
+    if kind == "SpannerElimination":
+        more["arms"] = uli.arm_sets.Ball(2)
+    return uli.restore(state, **more)
+
+
+def learned(state):
+    """Return a state without the description of its learner, which may be put otherwise."""
+    return {key: value for key, value in state.items() if key not in ("schema", "learner")}
+
+
+@pytest.mark.parametrize("name", EVERY_KIND)
+def test_states_are_restored_bit_for_bit(name):
+    then = EVERY_KIND[name]
+    found = learned(restored(name, then).state())
+    for key, value in learned(then).items():
+        if key == "extra":
+            assert {k: found[key][k] for k in value} == value
+        else:
+            assert found[key] == value
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY_KIND if "late" not in name])
+def test_states_of_the_first_schema_are_restored_too(name):
+    then = EVERY_KIND[name]
+    state = {k: v for k, v in then.items() if k not in ADDED} | {"schema": 1}
+    if "extra" in state:
+        state["extra"] = {k: v for k, v in state["extra"].items() if k not in ADDED_INSIDE}
+    assert restored(name, state).state() == restored(name, then).state()
+
+
+# What was certified.
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_certificates_say_no_less(name):
+    old = CERTIFIED[name]
+    more = {"arms": ARMS} if name == "spanner" else {}
+    assert old["state"]["schema"] == 2 and "known" not in old["state"]
+    player = uli.restore(old["state"], **more)
+    again = uli.restore(json.loads(json.dumps(player.state())), **more)
+    assert again.state() == player.state()
+    if name == "PE unbounded":
+        assert player.certificate().bound <= 2.0 * 2.0 ** (1 - player.phase)
+    elif old["said"] is None or "contradicted" in name:
+        with pytest.raises(NoGuaranteeError):
+            player.certificate()
+    else:
+        c = player.certificate()
+        assert c.round == old["said"]["round"] and c.bound <= old["said"]["bound"]
+        # F of the schedule: below the closed form, or no more than the range and what it allows.
+        then = old["said"]["envelope"] or math.inf
+        assert c.envelope <= max(then, 4.0) and (name != "SE missing" or c.envelope == math.inf)
+    if old["active"] is not None:
+        active = player.active
+        assert (active if isinstance(active, int) else list(active)) == old["active"]
+
+
+def test_certified_studies_open(kept, tmp_path):
+    for name in ("arms.db", "policies.db"):
+        shutil.copy(kept / "certified" / name, tmp_path / name)
+    with uli.Study.open(tmp_path / "arms.db") as study:
+        live = study._replay.player
+        assert study.certificate() == live.certificate() and len(study.history()) == 40
+        assert "a missing outcome would have been" in study.certificate().assumes[-1]
+        study.tell(study.ask("one more").id, 1.0)
+        found = study.certificate()
+    assert uli.Study.read(tmp_path / "arms.db").certificate() == found
+    # Its mask leaves nothing to decide between 0 and 1: it opens, and certifies nothing.
+    audit = uli.Study.audit(tmp_path / "policies.db")
+    assert "nothing is certified: decision_points" in audit.certificate and audit.assumes == ()
+    same = {"rewards": [[[0.0, 1.0]]], "decision_points": [[False]]}
+    with uli.Study.open(tmp_path / "policies.db", uli.PolicyElimination(0.1), **same) as study:
+        with pytest.raises(NoGuaranteeError, match="decision_points"):
+            study.certificate()
+        assert study.export(tmp_path / "all.csv") is None

@@ -8,9 +8,10 @@ import pytest
 from scipy.stats import binomtest, ttest_1samp
 
 import uli_fast as uli
-from uli_fast import lower_bounds, metrics
+from uli_fast import lower_bounds
 from uli_fast.errors import ArgumentError, EngineError, UliError, UnsupportedError
 from uli_fast.planning.usual import USUAL, usual_learners
+from uli_fast.results import metrics
 
 SE, PE, UCB = uli.SuccessiveElimination(0.3), uli.PhasedElimination(0.3), uli.UCB(0.3)
 ARMS = uli.BernoulliBandit([0.4, 0.7, 0.6], names=["neither", "both", "one"])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
+from uli_fast._registry import learners
 from uli_fast.errors import ArgumentError, NoGuaranteeError, UnsupportedError
 
 GIVEN = "given all earlier decisions and their outcomes, told or not,"
@@ -220,8 +221,7 @@ LIST = {
     ),
 }
 # Learners that certify nothing, and so rest on nothing.
-WITHOUT = ("UCB", "LilUCB", "KLUCB", "ThompsonSampling", "LinUCB", "Exp3P", "GeometricHedge")
-WITHOUT += ("Scrible", "UCBVI", "UBEV")
+WITHOUT = [name for name, row in learners().items() if row.load().baseline]
 TABLE = np.array([[[0.2, 0.9], [0.3, 0.4]], [[0.1, 0.5], [0.3, 0.6]]])
 
 
@@ -247,12 +247,8 @@ CHANGES_NOTHING |= {"seed", "horizon", "leader"}
 
 
 def test_the_list_has_every_learner_and_every_option():
-    from uli_fast.simulate import Learner
-
-    public = {name: getattr(uli, name) for name in uli.__all__}
-    learners = {n for n, x in public.items() if isinstance(x, type) and issubclass(x, Learner)}
     listed = {type(start().learner) for case, (start, _) in LIST.items() if "convex" not in case}
-    assert {kind.__name__ for kind in listed} == learners - set(WITHOUT)
+    assert {kind.__name__ for kind in listed} == learners().keys() - set(WITHOUT)
     options = {f.name for kind in listed for f in fields(kind)}
     options |= {name for kind in listed for name in signature(kind.start).parameters}
     assert options - {"self"} == CHANGES | CHANGES_NOTHING
@@ -261,7 +257,7 @@ def test_the_list_has_every_learner_and_every_option():
 @pytest.mark.parametrize("name", WITHOUT)
 def test_without_a_guarantee_there_is_nothing_to_assume(name):
     learner = getattr(uli, name)()
-    about = ARMS if name in ("GeometricHedge", "Scrible", "LinUCB") else 2
+    about = ARMS if learners()[name].kind == "vectors" else 2
     try:
         player = learner.start(about, seed=1, horizon=200_000)
     except UnsupportedError:

@@ -57,11 +57,11 @@ def check_kernel_and_twin(instances, seed):
         problem = uli.TableBandit(rewards, means=rewards.mean(axis=1))
         runs = uli.simulate(learner, problem, T, engine="rounds", rounds=range(1, T + 1))
         assert arms == np.diff(runs.plays[0], axis=0, prepend=0).argmax(axis=1).tolist()
-        assert player._state.eliminated.tolist() == runs.eliminated_at[0].tolist()
+        assert player.arm_state.eliminated.tolist() == runs.eliminated_at[0].tolist()
         if r == 3:  # thirds, added one by one, are rounded in other ways: ties are no ties
             continue
         twin = naive.play(lambda a, i, x=rewards: float(x[a, i]), K, T, 0.3, r)
-        assert arms == twin["arms"] and player._state.eliminated.tolist() == twin["eliminated"]
+        assert arms == twin["arms"] and player.arm_state.eliminated.tolist() == twin["eliminated"]
 
 
 def test_immediate_rewards_give_the_decisions_of_kernel_and_twin():
@@ -93,8 +93,8 @@ def test_a_sweep_keeps_what_it_was_begun_with():
     for id, reward in enumerate([0, 1, 0], start=1):
         player.tell(id, reward)  # the first look: b leads
     assert [d.arm for d in player.ask(9)] == ["b", "c", "a", "b", "b", "b", "c", "a", "b"]
-    assert player._epochs[-1] == (1, 0.75)
-    assert player._asked_in == [0] * 9 + [1] * 7
+    assert player.sweeps.epochs[-1] == (1, 0.75)
+    assert player.sweeps.begun == [0] * 9 + [1] * 7
 
 
 def test_outcomes_are_bet_on_with_the_theta_of_their_asking():
@@ -103,7 +103,7 @@ def test_outcomes_are_bet_on_with_the_theta_of_their_asking():
     outcomes = [float(rng.random() < 0.9) for _ in range(80)]
     for d in player.ask(80):
         player.tell(d.id, outcomes[d.id - 1])  # forty looks come, and none before the asking
-    assert player._book.mark[0] == 40 and player._epochs[-1].theta > 0.8
+    assert player._book.mark[0] == 40 and player.sweeps.epochs[-1].theta > 0.8
     for a in (0, 1):
         won = sum(outcomes[a::2])
         for g in range(int(player._book.mark[2]), 8):
@@ -248,7 +248,7 @@ def test_f_s_clock_is_that_of_settled_sweeps():
 
 @pytest.mark.parametrize("N", [1, 2, 7, 100, 12345])
 def test_intervals_are_beta_binomial(N):
-    from uli_fast.kernels._betting_live import beta_binomial
+    from uli_fast.kernels.betting.live import beta_binomial
 
     for S, missing in {(0, 0), (N, 0), (N // 2, 0), (N // 3, N // 4), (0.37 * N, 0)}:
         ends = beta_binomial(float(N), float(S), float(missing), math.log(3 / 0.005))
@@ -261,7 +261,7 @@ def test_intervals_are_beta_binomial(N):
 def test_intervals_of_huge_blocks_neither_cancel_nor_vanish(p):
     from mpmath import mp, mpf
 
-    from uli_fast.kernels._betting_live import beta_binomial
+    from uli_fast.kernels.betting.live import beta_binomial
 
     N = 10**15
     S, level = int(p * N), math.log(2 / 0.005)
@@ -443,9 +443,9 @@ def test_arms_out_of_play_are_recorded_and_not_used():
     player = uli.BettingElimination(0.1).start(3)
     player.tell_block({0: (500, 450.0), 1: (500, 50.0), 2: (500, 440.0)})
     assert player.active == (0, 2)
-    counts = player._state.n.tolist()
+    counts = player.arm_state.n.tolist()
     player.tell_block({0: (5, 5.0), 1: (7, 7.0), 2: (5, 0.0)})
-    assert player._state.n.tolist() == [counts[0] + 5, counts[1], counts[2] + 5]
+    assert player.arm_state.n.tolist() == [counts[0] + 5, counts[1], counts[2] + 5]
     assert restored(player).state() == player.state()
 
 
@@ -576,7 +576,7 @@ def test_interval_ends_are_rounded_outward():
         player.tell(d.id, 1e12 + 0.5)
     low, width = Fraction(player.low), Fraction(player.high) - Fraction(player.low)
     for a, (lower, upper) in player.intervals().items():
-        known = [Fraction(float(x)) for x in player._known[:, a]]
+        known = [Fraction(float(x)) for x in player.known[:, a]]
         assert Fraction(lower) <= low + width * known[0]
         assert Fraction(upper) >= low + width * known[1]
 
@@ -590,7 +590,7 @@ def test_unbounded_means_that_change_are_certified_on_average():
     for shift in (0.0, 5.0):
         for _ in range(10):
             player.tell_block({a: (50, 50 * (shift - 0.1 * a)) for a in player.active})
-    assert player._means_change()
+    assert player.contradicted
     c = player.certificate()
     assert "one arm is a best one in every sweep" in c.assumes[0]
     assert len(c.active) == 2 and 0.1 < c.bound < 2.0
@@ -631,7 +631,7 @@ def with_weekdays(rng, by_blocks, delta, means=(0.5, 0.48, 0.4)):
                 while True:
                     d = player.ask()
                     player.tell(d.id, float(rng.random() < means[d.arm] + shift))
-                    if not player._rest:
+                    if not player.sweeps.rest:
                         break
     return player
 
@@ -692,7 +692,7 @@ def test_the_bound_rises_only_where_outcomes_show_that_means_change():
     for season in ((0.9, 0.9), (0.3, 0.2)):
         for _ in range(20):
             player.tell_block({a: (100, 100 * season[a]) for a in player.active})
-            bounds.append((player._means_change(), player.certificate().bound))
+            bounds.append((player.contradicted, player.certificate().bound))
     steady = [bound for changed, bound in bounds if not changed]
     assert steady == sorted(steady, reverse=True)
     assert max(bound for changed, bound in bounds if changed) > min(steady)
@@ -710,15 +710,16 @@ def test_a_sweep_that_lost_its_old_leader_can_be_restored():
         player.tell(d.id, float(d.arm == 1))
         if player.active == (1,):
             break
-    assert player._arms[-3:] == [0, 1, 0] and player._rest == [1]
+    assert player.queue.decisions[-3:] == [0, 1, 0] and player.sweeps.rest == [1]
     again = restored(player)
     assert again.state() == player.state() and again.ask(4) == player.ask(4)
     for play in (5, 179):  # only the sweep that was being asked for may lack one of its plays
         short = restored(player)
-        assert short._arms[play] == 0
-        del short._arms[play], short._asked_in[play], short._ends[play]
+        arms, sweeps = short.queue.decisions, short.sweeps
+        assert arms[play] == 0
+        del arms[play], sweeps.begun[play], sweeps.ends[play]
         with pytest.raises(StateError, match="no sweep"):
-            short._check_sweeps()
+            sweeps.check(arms, short.arm_state.active)
 
 
 def test_states_that_outcomes_do_not_lead_to_are_refused():
@@ -726,7 +727,7 @@ def test_states_that_outcomes_do_not_lead_to_are_refused():
     player = uli.BettingElimination(0.3).start(3)
     for d in player.ask(20):
         player.tell(d.id, float(rng.random() < 0.5))
-    while player._rest:
+    while player.sweeps.rest:
         player.tell(player.ask().id, 1.0)
     player.tell_block({0: (5, 3.0), 1: (4, 1.0), 2: (4, 2.0, 1)}, "x")
     for d in player.ask(8):

@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from uli_fast.players import revived
 INF = {"low": -math.inf, "high": math.inf}
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.6], [-0.5, 0.2]])
 SE, PE, LINEAR = uli.SuccessiveElimination, uli.PhasedElimination, uli.LinearElimination
-FROM_0_6_0 = Path(__file__).parent / "from_0_6_0"
 
 
 def through_json(player, **more):
@@ -128,7 +126,7 @@ def test_earlier_intervals_count():
     c = player.certificate()
     assert c.bound < 0.98 * said_by_intervals(player)
     later = SE(0.3).start(2)
-    later._load({**player.state(), "known": [[0.0, 0.0], [1.0, 1.0]]})  # had they been forgotten
+    later.load({**player.state(), "known": [[0.0, 0.0], [1.0, 1.0]]})  # had they been forgotten
     assert later.certificate().bound == pytest.approx(said_by_intervals(player))
 
 
@@ -148,11 +146,11 @@ def test_f_of_before_the_first_missing_outcome_stays():
     player = SE(0.3).start(2)
     for _ in range(500):
         tell(player, lambda a: 0.5)
-    player._known[:] = [[0.0], [1.0]]  # as if intervals were not to be had
+    player.known[:] = [[0.0], [1.0]]  # as if intervals were not to be had
     F = player.certificate().envelope
     assert player.certificate().bound == F < 1.0
     player.tell_missing(player.ask().id, "gone")
-    player._known[:] = [[0.0], [1.0]]
+    player.known[:] = [[0.0], [1.0]]
     c = player.certificate()
     assert c.envelope == math.inf and c.bound == F
 
@@ -245,53 +243,6 @@ def test_what_was_known_survives_a_round_trip_bit_for_bit(case):
             assert again.certificate() == player.certificate()
             assert again.state() == player.state() and player.state()["schema"] == 4
             player = again
-
-
-def old_states():
-    return json.loads((FROM_0_6_0 / "states.json").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("name", old_states())
-def test_states_of_0_6_0_are_read_and_say_no_less(name):
-    old = old_states()[name]
-    more = {"arms": ARMS[:3]} if name == "spanner" else {}
-    assert old["state"]["schema"] == 2 and "known" not in old["state"]
-    player = uli.restore(old["state"], **more)
-    assert through_json(player, **more).state() == player.state()
-    if name == "PE unbounded":
-        assert player.certificate().bound <= 2.0 * 2.0 ** (1 - player.phase)
-    elif old["said"] is None or "contradicted" in name:
-        with pytest.raises(NoGuaranteeError):
-            player.certificate()
-    else:
-        c = player.certificate()
-        assert c.round == old["said"]["round"] and c.bound <= old["said"]["bound"]
-        # F of the schedule: below the closed form, or no more than the range and what it allows.
-        then = old["said"]["envelope"] or math.inf
-        assert c.envelope <= max(then, 4.0) and (name != "SE missing" or c.envelope == math.inf)
-    if old["active"] is not None:
-        active = player.active
-        assert (active if isinstance(active, int) else list(active)) == old["active"]
-
-
-def test_studies_of_0_6_0_open(tmp_path):
-    for name in ("arms.db", "policies.db"):
-        (tmp_path / name).write_bytes((FROM_0_6_0 / name).read_bytes())
-    with uli.Study.open(tmp_path / "arms.db") as study:
-        live = study._trace.player
-        assert study.certificate() == live.certificate() and len(study.history()) == 40
-        assert "a missing outcome would have been" in study.certificate().assumes[-1]
-        study.tell(study.ask("one more").id, 1.0)
-        found = study.certificate()
-    assert uli.Study.read(tmp_path / "arms.db").certificate() == found
-    # Its mask leaves nothing to decide between 0 and 1: it opens, and certifies nothing.
-    audit = uli.Study.audit(tmp_path / "policies.db")
-    assert "nothing is certified: decision_points" in audit.certificate and audit.assumes == ()
-    same = {"rewards": [[[0.0, 1.0]]], "decision_points": [[False]]}
-    with uli.Study.open(tmp_path / "policies.db", uli.PolicyElimination(0.1), **same) as study:
-        with pytest.raises(NoGuaranteeError, match="decision_points"):
-            study.certificate()
-        assert study.export(tmp_path / "all.csv") is None
 
 
 @pytest.mark.parametrize("learner", [SE(0.3), PE(0.3)], ids=str)

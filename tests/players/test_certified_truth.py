@@ -8,9 +8,9 @@ from scipy.stats import binom
 
 import uli_fast as uli
 from tests.players.telling import tell
-from uli_fast._schedule import PhasePlan
 from uli_fast.errors import NoGuaranteeError
-from uli_fast.learners import _policy_sets
+from uli_fast.guarantees.policy_schedule import PhasePlan
+from uli_fast.learners._policies import policy_sets
 from uli_fast.learners.meta_elimination import MODES
 from uli_fast.learners.spanner_elimination import SpannerPhases
 from uli_fast.players import policy_elimination as live_policies
@@ -166,12 +166,12 @@ def test_policy_values_on_the_edge(monkeypatch):
             edge = np.random.default_rng([seed, player.phase])
             return true + EDGE * 2.0 ** (-player.phase - 1) * signs(edge, true)
 
-        for module in (_policy_sets, live_policies):
+        for module in (policy_sets, live_policies):
             monkeypatch.setattr(module, "mean_values", values)
         before = math.inf
         while player.phase < 9:
             d = player.ask(state=int(rng.integers(2)))
-            states = [player._decisions[-1][1], 0]
+            states = [player.queue.decisions[-1][1], 0]
             player.tell(d.id, states, [int(d.policy[h, s]) for h, s in enumerate(states)])
             bound = player.certificate().bound
             worst = max(mdp.gap(pi) for pi in player.policies)

@@ -6,14 +6,14 @@ import inspect
 from pathlib import Path
 
 import uli_fast
-from uli_fast.compat import _seat
+from uli_fast.compat import _stepper
 
 FOLDER = Path(uli_fast.__file__).parent / "players"
 
 
 def imported():
-    """Yield every function of the kernels that players and seats call."""
-    for file in (*FOLDER.glob("*.py"), Path(_seat.__file__)):
+    """Yield every function of the kernels that players and steppers call."""
+    for file in (*FOLDER.glob("*.py"), Path(_stepper.__file__)):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
                 "uli_fast.kernels."

@@ -1,6 +1,5 @@
 """Live decisions of PE-linear."""
 
-import json
 import math
 
 import numpy as np
@@ -34,31 +33,8 @@ def test_live_play_gives_the_decisions_of_the_kernel():
     arms = drive(player, 6000, lambda t, a: float(ARMS[a] @ THETA))
     runs = uli.simulate(learner, problem, 6000, seed=1, engine="rounds")
     assert np.bincount(arms, minlength=4).tolist() == runs.final_plays[0].tolist()
-    assert player._state.eliminated.tolist() == runs.eliminated_at[0].tolist()
+    assert player.arm_state.eliminated.tolist() == runs.eliminated_at[0].tolist()
     assert len(player.active) < 4
-
-
-def test_a_saved_player_goes_on_as_if_nothing_had_happened():
-    learner = uli.LinearElimination(0.1, R=0.2)
-    reward = noisy(1)
-    whole = drive(learner.start(ARMS), 5000, reward)
-    player = learner.start(ARMS)
-    first = drive(player, 2345, reward)
-    player = uli.restore(json.loads(json.dumps(player.state())))
-    assert first + drive(player, 2655, reward, 2345) == whole
-
-
-def test_late_rewards_in_any_order_give_the_same_player():
-    learner = uli.LinearElimination(0.1, R=0.2)
-    players = [learner.start(ARMS), learner.start(ARMS)]
-    reward, order = noisy(2), np.random.default_rng(3)
-    for batch in range(60):
-        for player, shuffled in zip(players, (False, True), strict=True):
-            decisions = player.ask(50)
-            for i in order.permutation(50) if shuffled else range(50):
-                player.tell(decisions[i].id, reward(50 * batch + i, decisions[i].arm))
-    assert players[0].state() == players[1].state()
-    assert players[0].phase > 1
 
 
 def test_what_is_asked_beyond_a_phase_counts_for_the_next():
@@ -70,7 +46,7 @@ def test_what_is_asked_beyond_a_phase_counts_for_the_next():
         player.tell(decision.id, reward(t, decision.arm))
     assert player.phase == 2
     ahead = np.bincount([d.arm for d in decisions[first:]], minlength=4)
-    assert player._phase_settled.tolist() == np.where(player._state.active, ahead, 0).tolist()
+    assert player._phase_settled.tolist() == np.where(player.arm_state.active, ahead, 0).tolist()
     left = sum(max(0, q - s) for q, s in zip(player.quotas.values(), ahead, strict=True))
     drive(player, left, reward, first + 40)
     assert player.phase == 3

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 import uli_fast as uli
 from tests.naive import missing as naive
 from uli_fast.errors import (
-    ArgumentError,
     ConflictingRewardError,
     NoGuaranteeError,
     StateError,
-    UnknownDecisionError,
 )
 
 LEARNERS = {
@@ -171,7 +169,7 @@ def test_a_phase_without_a_range_asks_again_and_keeps_its_quota():
     assert player.phase == 2
     # What arm 0 had beyond its quota counts for phase 2, if arm 0 is still there.
     assert player._closed_mean.tolist() == [0.5, (0.5 * (m - 2) + 200.0) / m]
-    assert player._state.n[0] == m + 2 * player._state.active[0]
+    assert player.arm_state.n[0] == m + 2 * player.arm_state.active[0]
 
 
 @pytest.mark.parametrize("low, high", [(-2.0, 2.0), (-math.inf, math.inf)])
@@ -205,7 +203,7 @@ def test_linear_arms(low, high):
 
 
 def test_the_error_of_linear_estimates_is_what_the_worst_imputation_makes():
-    from uli_fast.learners._linear import influence, least_squares
+    from uli_fast.geometry.least_squares import influence, least_squares
 
     rng = np.random.default_rng(4)
     arms, n = rng.normal(size=(5, 2)), np.array([7, 0, 3, 9, 2])
@@ -295,13 +293,14 @@ def test_a_missing_outcome_beyond_the_quota_counts_in_the_next_phase():
     player = uli.PhasedElimination(0.3).start(2)
     m = player.quota
     for _ in range(m):
-        player._absorb(0, 1.0)
+        player.absorb(0, 1.0)
     player._absorb_missing(0)
-    assert player._start.missing.tolist() == [0, 0] and player._early == [(0, None)]
+    assert player.phase_start.missing.tolist() == [0, 0] and player._early == [(0, None)]
     for _ in range(m):
-        player._absorb(1, 1.0)
+        player.absorb(1, 1.0)
     assert player.phase == 2 and player._closed_missing.tolist() == [0.0, 0.0]
-    assert player._start.missing.tolist() == [1, 0] and player._state.n.tolist() == [m + 1, m]
+    assert player.phase_start.missing.tolist() == [1, 0]
+    assert player.arm_state.n.tolist() == [m + 1, m]
 
 
 def others():
@@ -399,29 +398,6 @@ def walk(policy, rng):
     H, S = policy.shape
     states = [0, *rng.integers(S, size=H - 1).tolist()]
     return states, [int(policy[h, s]) for h, s in enumerate(states)]
-
-
-def test_missing_is_said_once():
-    player = uli.SuccessiveElimination(0.1).start(2)
-    first, second, third = player.ask(3)
-    player.tell_missing(first.id, "lost to follow-up")
-    player.tell(second.id, 0.5)
-    before = player.state()
-    player.tell_missing(first.id, "lost to follow-up")
-    with pytest.raises(ConflictingRewardError, match="reason"):
-        player.tell_missing(first.id, "withdrew")
-    with pytest.raises(ConflictingRewardError, match="missing") as caught:
-        player.tell(first.id, 1.0)
-    assert caught.value.argument == "reward"
-    with pytest.raises(ConflictingRewardError, match="reason"):
-        player.tell_missing(second.id, "lost to follow-up")
-    for reason in ("", None, 3):
-        with pytest.raises(ArgumentError, match="reason"):
-            player.tell_missing(third.id, reason)
-    with pytest.raises(UnknownDecisionError):
-        player.tell_missing(9, "x")
-    assert player.state() == before
-    assert player.pending == (third.id,)
 
 
 @settings(max_examples=25, deadline=None)

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import uli_fast as uli
-from uli_fast._schedule import PhasePlan
 from uli_fast.errors import (
     ArgumentError,
     ConflictingRewardError,
@@ -19,7 +18,8 @@ from uli_fast.errors import (
     UliError,
     UnknownDecisionError,
 )
-from uli_fast.simulate import generator
+from uli_fast.guarantees.policy_schedule import PhasePlan
+from uli_fast.simulation.simulate import generator
 
 REAL_PLAN = uli.PolicyElimination.plan
 SMALL = uli.mdps.random_dense(2, 2, 2, seed=3)

@@ -44,7 +44,7 @@ def test_sample_means_are_the_means():
     )
     import numba
 
-    from uli_fast.kernels._rewards import play_one
+    from uli_fast.kernels.rewards.laws import play_one
 
     @numba.njit
     def draw(law, total, k):

@@ -9,7 +9,7 @@ import pytest
 
 import uli_fast as uli
 from uli_fast.errors import ArgumentError, EngineError
-from uli_fast.kernels._rewards import draw_reward, play_one, total_after
+from uli_fast.kernels.rewards.laws import draw_reward, play_one, total_after
 from uli_fast.problems.linear import LinearBandit
 
 THETA = [0.5, -0.25]

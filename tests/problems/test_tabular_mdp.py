@@ -11,7 +11,7 @@ import pytest
 
 import uli_fast as uli
 from uli_fast.errors import ArgumentError
-from uli_fast.kernels._mdp import drawn
+from uli_fast.kernels.mdp.episodes import drawn
 
 TabularMDP = uli.TabularMDP
 

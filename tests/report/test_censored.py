@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 
 import uli_fast as uli
 from uli_fast.report.canvas import lines_of
-from uli_fast.report.censored import for_good, settled
 from uli_fast.report.figures import draw_gaps, figure_of
 
 PROBLEM = uli.BernoulliBandit([0.9, 0.5, 0.1])
@@ -33,19 +32,19 @@ def triangles(axes):
 
 
 def test_a_run_is_settled_once_all_worse_arms_are_eliminated(done, rival):
-    assert settled(done).all()
-    assert not settled(rival).any()  # it eliminates nothing, however late it is
+    assert done.settled.all()
+    assert not rival.settled.any()  # it eliminates nothing, however late it is
     early = uli.simulate(uli.SuccessiveElimination(0.05), PROBLEM, 100, 4, seed=1)
     some = uli.simulate(uli.SuccessiveElimination(0.05), PROBLEM, 300, 4, seed=1)
-    assert not settled(early).any()
-    assert (some.eliminated_at[:, 2] > 0).all() and not settled(some).any()
-    assert (for_good(some) == (some.eliminated_at > 0)).all()
+    assert not early.settled.any()
+    assert (some.eliminated_at[:, 2] > 0).all() and not some.settled.any()
+    assert (some.decisions().for_good == (some.eliminated_at > 0)).all()
 
 
 def test_a_lost_best_arm_never_settles_a_run(done):
     lost = uli.simulate(uli.SuccessiveElimination(0.05), PROBLEM, 10**5, 4, seed=1)
     lost.eliminated_at[0] = [7, 0, 9]
-    assert settled(lost).tolist() == [False, True, True, True]
+    assert lost.settled.tolist() == [False, True, True, True]
 
 
 def test_blocks_of_linear_arms_settle_with_their_run():
@@ -53,15 +52,15 @@ def test_blocks_of_linear_arms_settle_with_their_run():
     late, early = (
         uli.simulate(uli.LinearElimination(0.1, R=1.0), problem, T, 2, seed=1) for T in (10**7, 10)
     )
-    assert settled(late).all() and for_good(late).all()
-    assert for_good(late).shape == late.block_last.shape
-    assert not for_good(early).any()
+    assert late.settled.all() and late.decisions().for_good.all()
+    assert late.decisions().for_good.shape == late.block_last.shape
+    assert not early.decisions().for_good.any()
 
 
 def test_nothing_is_known_to_settle_on_an_arm_set():
     problem = uli.LinearBandit([0.5, 0.2], arm_set=uli.arm_sets.Ball(2))
     runs = uli.simulate(uli.SpannerElimination(0.1, R=1.0), problem, 10**8, 2, seed=1)
-    assert not settled(runs).any()
+    assert not runs.settled.any()
 
 
 def test_policies_settle_when_a_best_one_is_left_alone():
@@ -69,17 +68,17 @@ def test_policies_settle_when_a_best_one_is_left_alone():
     late, early = (
         uli.simulate(uli.PolicyElimination(0.1, "sharp"), mdp, T, 2, seed=1) for T in (10**9, 10)
     )
-    assert settled(late).all() and for_good(late).all()
-    assert not settled(early).any()
+    assert late.settled.all() and late.decisions().for_good.all()
+    assert not early.settled.any()
     late.gaps[0, :] = 0.5  # the one that is left is not a best one
-    assert settled(late).tolist() == [False, True]
+    assert late.settled.tolist() == [False, True]
 
 
 def test_the_caption_says_that_runs_end_at_the_horizon(done, rival, tmp_path):
     uli.Comparison({"SE": done, "UCB": rival}).report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "any more" not in page
-    assert "Lines on the ground: no worse choice from there up to the horizon." in page
+    assert "Lines along the bottom: no worse choice from there up to the horizon." in page
     assert "what is hollow is cut off, not settled" in page
     assert "largest gap from round t to the horizon" in page
 

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from uli_fast.compare import Comparison
 from uli_fast.errors import ArgumentError, ReportError
 from uli_fast.guarantees import Guarantee
 from uli_fast.report.canvas import lines_of
 from uli_fast.report.checks import verdict
 from uli_fast.report.page import write_report
+from uli_fast.results.comparison import Comparison
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -310,7 +310,7 @@ def test_policies_left_are_those_of_the_phases():
     for i, phases in enumerate(r.phases):
         ends = np.array([t for p in phases for t in (p.first_round, p.last_round)])
         expected = np.repeat([p.policies for p in phases], 2)
-        assert (policies_left(r, ends)[i] == expected).all()
+        assert (policies_left(r.policy_phases, ends)[i] == expected).all()
 
 
 def test_names_are_text_and_nothing_else(tmp_path):

@@ -1,19 +1,17 @@
-"""A verdict claims a test only where F could have been broken; incomplete studies say so."""
+"""A verdict claims a test only where F could have been broken; incomplete experiments say so."""
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import uli_fast as uli
 from tests.report.test_page import Page, made, page
 from uli_fast import experiments
-from uli_fast.cli import main
-from uli_fast.compare import Comparison
 from uli_fast.guarantees import Guarantee
-from uli_fast.metrics import coverage
 from uli_fast.report import bounds
 from uli_fast.report.canvas import lines_of
 from uli_fast.report.checks import caveats, verdict
+from uli_fast.results.comparison import Comparison
+from uli_fast.results.metrics import coverage
 
 F = Guarantee("SE-MAB", 0.05, {"K": 2, "R": 0.5, "largest_gap": 1.0})
 
@@ -171,7 +169,7 @@ def test_files_are_named_after_the_problem(tmp_path):
     ]
 
 
-STUDY = """
+EXPERIMENT = """
 horizon = 1_000
 replications = 4
 
@@ -187,35 +185,11 @@ type = "UCB"
 """
 
 
-def test_an_incomplete_study_says_so(tmp_path):
-    import shutil
-
-    folder = tmp_path / "r"
-    experiments.run(experiments.StudyFile.parse(STUDY), folder)
-    whole = CliRunner().invoke(main, ["report", str(folder)])
-    assert whole.exit_code == 0 and "Incomplete" not in whole.output
-    assert "Incomplete" not in (folder / "report.html").read_text(encoding="utf-8")
-    (cell,) = (folder / "cells").glob("two-SE-*")
-    shutil.rmtree(cell / "part-0-1")
-    (other,) = (folder / "cells").glob("two-UCB-*")
-    for part in other.glob("part-*"):
-        shutil.rmtree(part)
-    done = CliRunner().invoke(main, ["report", str(folder)])
-    assert done.exit_code == 0
-    assert "Incomplete: 3 of 8 runs are in." in done.output
-    assert "Without any run yet: UCB on two." in done.output
-    shown = Page((folder / "report.html").read_text(encoding="utf-8"))
-    assert shown.verdict == "verdict incomplete"  # the first box
-    header = shown.text.partition("Provenance")[0]
-    assert header.count("Incomplete: 3 of 8 runs are in.") == 2  # and in the verdict
-    assert "every run so far." in header or "nothing was tested so far." in header
-
-
 def test_parts_beyond_the_number_asked_for_are_not_taken_for_missing_ones(tmp_path):
     import shutil
 
     folder = tmp_path / "r"
-    file = experiments.StudyFile.parse(STUDY)
+    file = experiments.ExperimentFile.parse(EXPERIMENT)
     whole = experiments.run(file, folder, keep_every=1e-6)
     experiments.run(file, folder, resume=True, replications=2)
     (cell,) = (folder / "cells").glob("two-SE-*")

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import uli_fast as uli
 from tests.study.clinic import ARMS, Clinic, learner, treat
 from tests.study.test_crash import wait_for_lines
-from uli_fast import _journal
-from uli_fast._journal import read_events
 from uli_fast.errors import StudyError
+from uli_fast.study import journal
+from uli_fast.study.journal import read_events
 
 MEMORY = Path("/dev/shm")
 SUFFIXES = ("", "-wal")
@@ -56,10 +56,10 @@ def begun_in_the_log(path, events):
     run("PRAGMA locking_mode=EXCLUSIVE")
     run("PRAGMA journal_mode=WAL")
     run("BEGIN IMMEDIATE")
-    for statement in _journal.SCHEMA:
+    for statement in journal.SCHEMA:
         run(statement)
-    run(f"PRAGMA application_id={_journal.APPLICATION}")
-    run(f"PRAGMA user_version={_journal.FORMAT}")
+    run(f"PRAGMA application_id={journal.APPLICATION}")
+    run(f"PRAGMA user_version={journal.FORMAT}")
     for i, event in enumerate(events):
         run("INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?)", event)
         run("COMMIT")

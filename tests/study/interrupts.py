@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 import uli_fast as uli
-from uli_fast import study as studies
+from uli_fast.study import study as studies
 
 MEMORY = Path("/dev/shm")
 CALLS = 60  # of a study, before another one is begun

@@ -132,7 +132,7 @@ def test_a_crash_around_a_block_changes_nothing(where, clinic, folder, path):
     with uli.Study.read(path) as one, uli.Study.read(folder / "undisturbed.db") as other:
         assert [b[::2] for b in one.blocks()] == [b[::2] for b in other.blocks()]
         assert one.certificate() == other.certificate() and one.counts() == other.counts()
-        assert one._trace.player.state() == other._trace.player.state()
+        assert one._replay.player.state() == other._replay.player.state()
 
 
 def killed(clinic, folder, path, kills, seed):

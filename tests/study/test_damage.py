@@ -14,8 +14,8 @@ import pytest
 import uli_fast as uli
 from tests.study.clinic import ARMS, learner, treat
 from tests.study.test_crash import said
-from uli_fast._journal import read_events
 from uli_fast.errors import ArgumentError, StudyError, StudyWriteError
+from uli_fast.study.journal import read_events
 
 OFFSETS = 200
 

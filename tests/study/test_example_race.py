@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from uli_fast._journal import read_events
+from uli_fast.study.journal import read_events
 
 ROOT = Path(__file__).parent.parent.parent
 

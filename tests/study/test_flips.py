@@ -15,10 +15,10 @@ from tests.study import flips
 from tests.study.clinic import ARMS, learner, settle
 from tests.study.flips import HEAD, LOG, PAGE, SUFFIXES
 from tests.study.test_damage import contents, largest_file
-from uli_fast import _journal
-from uli_fast._journal import read_events
-from uli_fast._wal import damage
 from uli_fast.errors import StudyError, StudyWriteError
+from uli_fast.study import journal
+from uli_fast.study.journal import read_events
+from uli_fast.study.wal_check import damage
 
 FRAME = HEAD + PAGE
 
@@ -235,7 +235,7 @@ def copies(monkeypatch, spoiled):
                 Path(target).write_bytes(log)
 
     monkeypatch.setattr(shutil, "copyfile", copying)
-    monkeypatch.setattr(_journal, "PAUSE", 0.0)
+    monkeypatch.setattr(journal, "PAUSE", 0.0)
 
 
 def test_a_copy_made_while_frames_are_written_is_made_again(studies, monkeypatch):

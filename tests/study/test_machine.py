@@ -135,7 +135,7 @@ class Machine(RuleBasedStateMachine):
             assert told == (record.reason if isinstance(told, str) else record.reward)
             assert (record.status == "pending") == (record.id not in self.told)
         assert [r.id for r in self.study.pending()] == self.waiting
-        assert self.study._trace.player.state() == self.player.state()
+        assert self.study._replay.player.state() == self.player.state()
 
 
 TestStudy = Machine.TestCase

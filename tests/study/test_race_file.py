@@ -9,8 +9,6 @@ import pytest
 
 import uli_fast as uli
 from tests.study.racing import INSTANCES, NAMES, race, score
-from uli_fast._events import SCHEMA, compact, next_event
-from uli_fast._journal import read_events
 from uli_fast.errors import (
     ArgumentError,
     RewardRangeError,
@@ -19,7 +17,9 @@ from uli_fast.errors import (
     StudyLockedError,
     StudyWriteError,
 )
-from uli_fast.race import record
+from uli_fast.races import journal
+from uli_fast.study.events import SCHEMA, compact, next_event
+from uli_fast.study.journal import read_events
 
 
 def essence(found):
@@ -146,7 +146,7 @@ def test_a_bad_score_is_an_error_and_what_came_before_stays(folder, undisturbed)
 def test_a_write_that_is_interrupted_after_its_commit_is_not_written_twice(
     folder, undisturbed, monkeypatch
 ):
-    path, add = folder / "race.db", record.Journal.add
+    path, add = folder / "race.db", journal.Journal.add
     writes = []
 
     def interrupted(self, *about):
@@ -156,7 +156,7 @@ def test_a_write_that_is_interrupted_after_its_commit_is_not_written_twice(
             raise KeyboardInterrupt
         return event
 
-    monkeypatch.setattr(record.Journal, "add", interrupted)
+    monkeypatch.setattr(journal.Journal, "add", interrupted)
     with pytest.raises(KeyboardInterrupt):
         race(path)
     assert len(recorded(path)) == writes[2].decision
@@ -164,9 +164,9 @@ def test_a_write_that_is_interrupted_after_its_commit_is_not_written_twice(
 
 
 def test_what_comes_after_an_interrupted_write_is_written_too(folder, monkeypatch):
-    path, add, first = folder / "race.db", record.Journal.add, record.Outcome(0, 0, 0.5)
-    later = record.Outcome(0, 1, None, "late")
-    found, _, _ = record.Record.open(path, {"seed": 1, "low": 0.0, "high": 1.0})
+    path, add, first = folder / "race.db", journal.Journal.add, journal.RaceOutcome(0, 0, 0.5)
+    later = journal.RaceOutcome(0, 1, None, "late")
+    found, _, _ = journal.RaceRecord.open(path, {"seed": 1, "low": 0.0, "high": 1.0})
 
     def interrupted(self, *about):
         add(self, *about)
@@ -174,7 +174,7 @@ def test_what_comes_after_an_interrupted_write_is_written_too(folder, monkeypatc
 
     found.add([first])
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(record.Journal, "add", interrupted)
+        patch.setattr(journal.Journal, "add", interrupted)
         found.flush()
     found.add([later])
     found.close()

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 import uli_fast as uli
 from tests.study.clinic import ARMS, learner, settle
 from tests.study.test_crash import lines_of, wait_for_lines
-from uli_fast._journal import read_events
 from uli_fast.cli import main
+from uli_fast.study.journal import read_events
 
 
 def log_of(path):

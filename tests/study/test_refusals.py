@@ -11,11 +11,12 @@ import pytest
 
 import uli_fast as uli
 from tests.study.clinic import ARMS, learner, treat
-from tests.study.test_contract import SE, rewritten, swapped
+from tests.study.forging import rewritten, swapped
+from tests.study.live import SE
 from tests.study.test_damage import largest_file
-from uli_fast import _journal
 from uli_fast.errors import ArgumentError, StudyError, StudyLockedError, StudyWriteError
 from uli_fast.report.live import write_audit
+from uli_fast.study import journal
 
 
 def test_a_file_marked_read_only_is_not_written_whoever_asks(path):
@@ -51,13 +52,13 @@ def test_a_tilde_is_the_user_s_folder(folder, monkeypatch):
 
 def test_reading_waits_for_a_file_that_is_being_written_to(path, monkeypatch):
     treat(path, range(3))
-    stamps, calls, naps = _journal._stamps, [], []
+    stamps, calls, naps = journal._stamps, [], []
 
     def restless(file):
         calls.append(file)
         return stamps(file) | ({file: (0, 0, len(calls))} if len(calls) < until else {})
 
-    monkeypatch.setattr(_journal, "_stamps", restless)
+    monkeypatch.setattr(journal, "_stamps", restless)
     monkeypatch.setattr(time, "sleep", naps.append)
     until = 10
     assert len(uli.Study.read(path).history()) == 3
@@ -192,7 +193,7 @@ def test_a_failed_beginning_leaves_no_file(path, folder, size):
 
 def test_a_failed_beginning_leaves_a_file_of_others(path, folder, monkeypatch):
     path.touch()
-    monkeypatch.setattr(_journal.Journal, "create", lambda *_: 1 / 0)
+    monkeypatch.setattr(journal.Journal, "create", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         uli.Study.open(path, SE, 2)
     assert path.exists()
@@ -211,9 +212,9 @@ sys.stdin.read()
     )
     try:
         assert holder.stdout.readline() == b"held\n"
-        monkeypatch.setattr(_journal, "_inode", lambda _: None)  # it was not there a moment ago
+        monkeypatch.setattr(journal, "_inode", lambda _: None)  # it was not there a moment ago
         with pytest.raises(StudyLockedError):
-            _journal.Journal(path)
+            journal.Journal(path)
         assert path.exists()
     finally:
         holder.communicate()

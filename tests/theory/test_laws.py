@@ -117,7 +117,7 @@ def test_large_binomial_draws_are_split_without_bias():
     # 3e13 pulls per draw: mean and variance of the sum, from the kernel's own draws.
     import numba
 
-    from uli_fast.kernels._rewards import LARGEST_DRAW, BernoulliLaw, total_after
+    from uli_fast.kernels.rewards.laws import LARGEST_DRAW, BernoulliLaw, total_after
 
     @numba.njit
     def draw(law, k):

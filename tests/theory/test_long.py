@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import ks_2samp
 
 import uli_fast as uli
-from tests.coupling import assert_equals_naive, random_problem, totals
 from tests.learners.test_against_naive import ALGORITHMS
+from tests.support.coupling import assert_equals_naive, random_problem, totals
 from tests.theory.test_laws import CASES
 
 pytestmark = pytest.mark.slow
@@ -55,8 +55,7 @@ def test_no_kernel_leaves_its_arrays(tmp_path):
             "no:cacheprovider",
             "tests/learners",
             "tests/players",
-            "tests/test_horizons.py",
-            "tests/test_runs.py",
+            "tests/results/test_runs.py",
         ],
         cwd=root,
         env=environment,

@@ -2,7 +2,7 @@
 
 import uli_fast as uli
 from uli_fast.verify import checks
-from uli_fast.verify.policies import relapses
+from uli_fast.verify.policy_runs import relapses
 
 ROWS = {check.id: check for check in checks()}
 

@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import uli_fast as uli
+from tests.support.unprivileged import open_folder, said_by
 from tests.theory.exact import pe_failure, se_failure
-from tests.unprivileged import open_folder, said_by
-from uli_fast import _schedule, designs, guarantees, metrics
-from uli_fast.cli import main
 from uli_fast.errors import ResultsError
+from uli_fast.geometry import designs
+from uli_fast.guarantees import formulas, policy_schedule
 from uli_fast.learners import (
     exp3p,
     geometric_hedge,
@@ -22,10 +21,11 @@ from uli_fast.learners import (
     meta_elimination,
     spanner_elimination,
 )
-from uli_fast.learners._adversarial import CompiledPhase
-from uli_fast.learners._policy_sets import PolicySet
+from uli_fast.learners._adversarial.bases import CompiledPhase
+from uli_fast.learners._policies.policy_sets import PolicySet
 from uli_fast.learners.spanner_elimination import SpannerPhases
-from uli_fast.verify import Check, Outcome, checks, exact, verify
+from uli_fast.results import metrics
+from uli_fast.verify import PaperCheck, VerifyOutcome, checks, exact, verify
 from uli_fast.verify.page import BEGIN, END, write_page
 
 CHECKS = {check.id: check for check in checks()}
@@ -83,8 +83,8 @@ def scaled(monkeypatch, learner, factor):
 
 def bound_scaled(monkeypatch, formula, factor):
     """Multiply a proved F."""
-    f = guarantees._FORMULAS[formula]
-    monkeypatch.setitem(guarantees._FORMULAS, formula, lambda *args: factor * f(*args))
+    f = formulas.FORMULAS[formula]
+    monkeypatch.setitem(formulas.FORMULAS, formula, lambda *args: factor * f(*args))
 
 
 def patched(monkeypatch, module, name, make):
@@ -166,8 +166,8 @@ def uniform_p(m):
 
 
 def without_h(m):
-    error = _schedule.proved_error
-    m.setitem(_schedule.ERRORS, "proved", lambda size, *args: error(size, *args) / size.H)
+    error = policy_schedule.proved_error
+    m.setitem(policy_schedule.ERRORS, "proved", lambda size, *args: error(size, *args) / size.H)
 
 
 pe_linear_phases = patches(linear_elimination, "phase_size", times(0.5))
@@ -247,12 +247,12 @@ SABOTAGES = {
         ("opt_oracle",),
     ),
     "policy bonus x 0.8": (
-        patches(_schedule, "log_iota", times(0.64)),
+        patches(policy_schedule, "log_iota", times(0.64)),
         ("RL_ULI_main_subroutine", "RL_ULI_main"),
     ),
     "a factor H of the policies' error lost": (without_h, ("RL_ULI_main-H", "RL_ULI_main")),
     "visits of a stage undercounted": (
-        patches(_schedule, "_visits", times(0.9)),
+        patches(policy_schedule, "visit_sum", times(0.9)),
         ("bound_integral", "RL_ULI_main"),
     ),
     "policies 2^(1-m) behind are kept": (
@@ -260,7 +260,7 @@ SABOTAGES = {
         ("RL_defmpi",),
     ),
     "policy phases far too short": (
-        patches(_schedule, "proved_length", lambda f: lambda *args: 1 + f(*args) // 10**5),
+        patches(policy_schedule, "proved_length", lambda f: lambda *args: 1 + f(*args) // 10**5),
         ("uniform_estimation", "RL_ULI_main"),
     ),
     "gaps of policies halved": (patches(uli.TabularMDP, "gap", times(0.5)), ("MDP-values",)),
@@ -278,6 +278,11 @@ SABOTAGES = {
     ),
     "lil'UCB's bonus x 1.01": (patches(uli.LilUCB, "rule", optimistic_rule), ("LB_lilUCB",)),
     "UCB's bonus x 1.01": (patches(uli.UCB, "rule", optimistic_rule), ("UCB",)),
+    "F of PE's schedule x 0.01": (scaled_bounds(("PE-MAB-schedule", 0.01)), ("registered",)),
+    "a rival promises something": (
+        patches(uli.KLUCB, "guarantee", lambda f: uli.SuccessiveElimination.guarantee),
+        ("registered",),
+    ),
 }
 
 
@@ -285,14 +290,14 @@ SABOTAGES = {
 def schedules():
     """Forget the phase lengths that a sabotage leaves behind."""
     yield
-    _schedule.proved_length.cache_clear()
-    _schedule.phase_ends.cache_clear()
+    policy_schedule.proved_length.cache_clear()
+    policy_schedule.phase_ends.cache_clear()
 
 
 @pytest.mark.parametrize("name", SABOTAGES)
 def test_a_sabotage_is_noticed(name, monkeypatch, schedules):
     spoil, rows = SABOTAGES[name]
-    _schedule.proved_length.cache_clear()
+    policy_schedule.proved_length.cache_clear()
     spoil(monkeypatch)
     found = {id: verdict(id) for id in rows}
     monkeypatch.undo()
@@ -345,34 +350,9 @@ def test_rates_are_those_of_the_other_tests():
 
 
 def fake(holds=True):
-    return Check("none", "Lemma none", ("runs.py",), (), lambda quick: Outcome("a", "b", holds))
-
-
-def test_the_command_prints_a_table_and_succeeds():
-    done = CliRunner().invoke(main, ["verify", "--quick", "--only", "PE_MAB_FULI"])
-    assert done.exit_code == 0, done.output
-    assert "PE_MAB_FULI" in done.output and "1 hold, 0 fail" in done.output
-
-
-def test_the_command_fails_with_a_row(monkeypatch):
-    monkeypatch.setattr("uli_fast.verify.checks", lambda only: [fake(), fake(False)])
-    done = CliRunner().invoke(main, ["verify"])
-    assert done.exit_code == 1
-    assert "1 hold, 1 fail" in done.output
-
-
-def test_the_command_refuses_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("uli_fast.verify.verify", lambda *args: pytest.fail("nothing may run"))
-    page = tmp_path / "page.md"
-    page.write_text("no markers")
-    for wrong, said in (
-        (["--only", "nonsense"], "only"),
-        (["--write", str(page)], "begin"),
-        (["--write", str(tmp_path / "none.md")], "cannot be read"),
-        (["--write", str(page), "--only", "SC"], "--only"),
-    ):
-        done = CliRunner().invoke(main, ["verify", *wrong])
-        assert done.exit_code != 0 and said in done.output, done.output
+    return PaperCheck(
+        "none", "Lemma none", ("runs.py",), (), lambda quick: VerifyOutcome("a", "b", holds)
+    )
 
 
 def test_a_page_keeps_what_is_around_the_markers(tmp_path):
@@ -395,7 +375,7 @@ def test_a_disk_that_refuses_a_page_is_a_typed_error(tmp_path, monkeypatch):
     def full(file):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("uli_fast._files.flush", full)
+    monkeypatch.setattr("uli_fast._support.files.flush", full)
     with pytest.raises(ResultsError, match="No space left on device"):
         write_page(page, [fake()], [fake().row()], quick=True)
     assert page.read_text() == before and list(tmp_path.iterdir()) == [page]

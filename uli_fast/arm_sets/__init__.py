@@ -10,24 +10,17 @@ a bound from dual multipliers before it is used. One that fails goes to the next
 back end, and if all fail the error says on which set.
 """
 
-from uli_fast.arm_sets._chain import Restricted
-from uli_fast.arm_sets._set import ArmSet
-from uli_fast.arm_sets.convex import Convex
-from uli_fast.arm_sets.finite import Finite
-from uli_fast.arm_sets.own import as_arm_set
-from uli_fast.arm_sets.polyhedral import Box, L1Ball, Polytope, Simplex
-from uli_fast.arm_sets.round import Ball, Ellipsoid
+from uli_fast._registry import ARM_SETS
+from uli_fast.arm_sets._chain import Restricted as Restricted
+from uli_fast.arm_sets._set import ArmSet as ArmSet
+from uli_fast.arm_sets.convex import Convex as Convex
+from uli_fast.arm_sets.finite import Finite as Finite
+from uli_fast.arm_sets.own import as_arm_set as as_arm_set
+from uli_fast.arm_sets.polyhedral import Box as Box
+from uli_fast.arm_sets.polyhedral import L1Ball as L1Ball
+from uli_fast.arm_sets.polyhedral import Polytope as Polytope
+from uli_fast.arm_sets.polyhedral import Simplex as Simplex
+from uli_fast.arm_sets.round import Ball as Ball
+from uli_fast.arm_sets.round import Ellipsoid as Ellipsoid
 
-__all__ = [
-    "ArmSet",
-    "Ball",
-    "Box",
-    "Convex",
-    "Ellipsoid",
-    "Finite",
-    "L1Ball",
-    "Polytope",
-    "Restricted",
-    "Simplex",
-    "as_arm_set",
-]
+__all__ = ["ArmSet", "Restricted", "as_arm_set", *(row.name for row in ARM_SETS)]

@@ -36,7 +36,7 @@ class Body:
     """A convex body in R^n within reach of the origin, with a closed linear oracle."""
 
     n: int
-    kind: ClassVar[str]  # its name in kernels/body_oracle.py
+    kind: ClassVar[str]  # its name in kernels/oracles/body.py
 
     def supports(self, W: F64) -> F64:
         """Return the support function for each row of W."""

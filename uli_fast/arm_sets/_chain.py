@@ -60,7 +60,11 @@ class Restricted:
         Answers used, by back end.
     rejected
         Answers that failed the checks, and failures, by back end.
+    number
+        Of the arm that was answered last, where they are finitely many; else -1.
     """
+
+    number: int = -1  # row of the last answer, where the arms are a list
 
     def __init__(self) -> None:
         self.calls = 0
@@ -99,7 +103,7 @@ class Chain(Restricted):
         self._possible = rows.possible
         self._fixed = tuple(np.ascontiguousarray(part) for part in rows[:4])
         if body is not None:
-            from uli_fast.kernels import body_oracle
+            from uli_fast.kernels.oracles import body as body_oracle
 
             self._kind, self._certify = getattr(body_oracle, body.kind), body_oracle.certify
 
@@ -109,7 +113,7 @@ class Chain(Restricted):
             u = checked_direction(u, self._shape[0])
         g = self._chart.direction(u)
         length = math.sqrt(g.dot(g))
-        if not SHORTEST < length < LONGEST:  # as NaN and infinity are not, either
+        if not SHORTEST < length < LONGEST:  # NaN and infinity come here too
             u = checked_direction(u, self._shape[0])
             length = _length(g)
         self.calls += 1
@@ -144,7 +148,7 @@ class Chain(Restricted):
                 self.answers[name] += 1
                 return answer.x, bound
             self.rejected[name] += 1
-            self._made[i] = None  # whatever it has kept is prepared anew
+            self._made[i] = None  # whatever it has kept is prepared again
             troubles.append(
                 f"{name}: misses a row by {missed:.1e}, its bound by {bound - value:.1e}"
             )

@@ -3,7 +3,7 @@
 Dantzig and Wolfe's column generation. The master program mixes known points so that
 the rows hold; its multipliers y, z give a direction g - W^T y - E^T z, whose maximiser
 over the set is the next point, and whose maximum gives an upper bound. The set itself
-is never cut, so that slices too thin for an interior-point method are no trouble.
+is never cut, so that slices too thin for an interior-point method cause no trouble.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Mix(NamedTuple):
     z: F64  # (k,) multipliers of E x = e
 
 
-class Columns:
+class OracleColumns:
     """A set under rows, by its oracle without them."""
 
     def __init__(self, oracle: Backend, n: int, rows: Rows) -> None:

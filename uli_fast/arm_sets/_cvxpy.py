@@ -27,14 +27,14 @@ class Conic:
         self.problem = cp.Problem(cp.Maximize(self.u @ y), constraints)
 
     def solve(self, u: F64, tolerance: float) -> tuple[str, Any, Any, Any]:
-        """Return the status, cvxpy's solution, Clarabel's own one, and the conic data."""
+        """Return the status, cvxpy's solution, Clarabel's own, and the conic data."""
         import cvxpy as cp
 
         self.u.value = u
         options: dict[str, Any] = dict.fromkeys(
             ("tol_feas", "tol_gap_abs", "tol_gap_rel"), tolerance
         )
-        options["accept_unknown"] = True  # answers are checked, whatever the solver says of them
+        options["accept_unknown"] = True  # answers are checked, whatever the solver says about them
         data, chain, inverse = self.problem.get_problem_data(cp.CLARABEL, solver_opts=options)
         raw = chain.solve_via_data(self.problem, data, solver_opts=options)
         solution = chain.invert(raw, inverse)

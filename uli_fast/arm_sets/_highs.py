@@ -44,7 +44,7 @@ def model(low: F64, high: F64, A: F64, row_low: F64, row_high: F64) -> Any:
 
 
 def minimise(made: Any, costs: F64) -> str:
-    """Minimise <costs, y> from the last vertex, then afresh; return the status."""
+    """Minimise <costs, y> from the last vertex, then from scratch; return the status."""
     from highspy import HighsModelStatus as Status
 
     made.changeColsCost(costs.size, np.arange(costs.size, dtype=np.int32), costs)

@@ -12,9 +12,9 @@ from uli_fast._typing import F64
 from uli_fast.arm_sets._bodies import Body, LinearBody, RoundBody, Surrounding
 from uli_fast.arm_sets._chain import Backend, Chain, Restricted
 from uli_fast.arm_sets._clarabel import Clarabel
+from uli_fast.arm_sets._compiled import BallKernel, CutKernel, VertexKernel
 from uli_fast.arm_sets._cvxpy import Cvxpy
 from uli_fast.arm_sets._highs import Highs
-from uli_fast.arm_sets._kernels import BallKernel, CutKernel, VertexKernel
 from uli_fast.arm_sets._rows import Chart, Constraint, Rows, checked
 from uli_fast.errors import ArgumentError
 
@@ -24,6 +24,9 @@ class ArmSet:
 
     # The back ends by name, in the order in which "auto" tries them.
     backends: ClassVar[tuple[str, ...]] = ("closed",)
+    finite: ClassVar[bool] = False  # whether it is a list of points
+    proves: ClassVar[bool] = False  # whether it proves its upper bounds
+    own: ClassVar[bool] = True  # whether it is a user's, and its size a claim
 
     def __init__(self, dimension: int, backend: str = "auto") -> None:
         self.dimension = dimension
@@ -73,6 +76,9 @@ class ArmSet:
 class StandardSet(ArmSet):
     """An arm set that is the image of a standard body."""
 
+    proves: ClassVar[bool] = True
+    own: ClassVar[bool] = False
+
     def _chain(self, chart: Chart, body: Body, rows: Rows) -> Restricted:
         """Return the restricted set with the back ends that apply."""
         makers = self._makers(body, rows)
@@ -83,7 +89,7 @@ class StandardSet(ArmSet):
         else:
             raise ArgumentError(
                 "backend",
-                f"{self.backend!r} has no way with {rows.b.size} rows "
+                f"{self.backend!r} cannot handle {rows.b.size} rows "
                 f"and {rows.e.size} equalities; use 'auto'",
             )
         return Chain(chart, body, rows, chosen, repr(self))

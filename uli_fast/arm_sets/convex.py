@@ -10,7 +10,7 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import F64
 from uli_fast.arm_sets._chain import Backend, Chain, Restricted
-from uli_fast.arm_sets._columns import Columns
+from uli_fast.arm_sets._columns import OracleColumns
 from uli_fast.arm_sets._cvxpy import Conic, Cvxpy
 from uli_fast.arm_sets._rows import Chart, Rows, checked, standardise
 from uli_fast.arm_sets._set import ArmSet, frozen, shown
@@ -24,13 +24,13 @@ class Convex(ArmSet):
     ----------
     builder
         Takes a cvxpy variable of shape (d,) and returns a list of constraints, which
-        may have further variables. It is called anew for every restriction. The set
+        may have further variables. It is called again for every restriction. The set
         must be compact, convex and not empty; that is checked in every coordinate.
     d
         Dimension.
     backend
         "auto", "cvxpy", or "columns", where cvxpy only maximises over the whole set and a
-        linear program over its points meets the rows: slower, but thin slices do not harm it.
+        linear program over its points meets the rows: slower, but not troubled by thin slices.
 
     Notes
     -----
@@ -38,6 +38,7 @@ class Convex(ArmSet):
     """
 
     backends: ClassVar[tuple[str, ...]] = ("cvxpy", "columns")
+    own: ClassVar[bool] = False
 
     def __init__(self, builder: Callable[[Any], list[Any]], d: int, backend: str = "auto") -> None:
         super().__init__(_check.dimension("d", d), backend)
@@ -104,9 +105,9 @@ class Convex(ArmSet):
         def direct(rows: Rows) -> Cvxpy:
             return Cvxpy(self.dimension, rows, self._constraints, origin, scale, own_bound=True)
 
-        def columns() -> Columns:
+        def columns() -> OracleColumns:
             free = standardise(self._chart, None, *(checked("le", None, self.dimension),) * 2)
-            return Columns(direct(free), self.dimension, rows)
+            return OracleColumns(direct(free), self.dimension, rows)
 
         makers: dict[str, Callable[[], Backend]] = {"cvxpy": lambda: direct(rows)}
         if rows.b.size or rows.e.size or self.backend == "columns":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from uli_fast.arm_sets._chain import Restricted, checked_direction
 from uli_fast.arm_sets._set import ArmSet, frozen, shown
 from uli_fast.errors import InfeasibleError
 
-# Arms may miss inequalities and equalities by so much, relative to the row and the longest arm.
+# Arms may miss inequalities and equalities by this much, relative to the row and the longest arm.
 # No solver is involved: inequalities are met up to rounding.
 ROUNDING, EQUALITY_TOLERANCE = 1e-12, 1e-9
 
@@ -29,8 +29,12 @@ class Finite(ArmSet):
     points
         Arms, (K, d); they may repeat.
     backend
-        "auto" or "closed": there is one way.
+        "auto" or "closed": there is only one way.
     """
+
+    finite: ClassVar[bool] = True
+    proves: ClassVar[bool] = True
+    own: ClassVar[bool] = False
 
     def __init__(self, points: Any, backend: str = "auto") -> None:
         self.points = frozen(_check.matrix("points", points))
@@ -79,6 +83,7 @@ class Scan(Restricted):
             self._columns, self._furthest = np.ascontiguousarray(self._points.T), furthest
         self.calls += 2
         arm, value = self._furthest(self._columns, u)
+        self.number = int(self.indices[arm])
         return self._points[arm].copy(), float(value)
 
     def maximize(self, u: Any) -> tuple[F64, float]:
@@ -93,7 +98,7 @@ class Scan(Restricted):
         near = np.flatnonzero(values >= values.max() - rounding)
         if near.size > 1:
             near = near[[(self._points[near] * u).sum(axis=1).argmax()]]
-        best = self._points[near[0]]
+        best, self.number = self._points[near[0]], int(self.indices[near[0]])
         self.answers["closed"] += 1
         return best.copy(), float((best * u).sum())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,22 +47,23 @@ class Own(ArmSet):
     def __init__(self, oracle: Any) -> None:
         super().__init__(_check.whole("dimension", oracle.dimension))
         self.oracle = oracle
-        self._largest: float | None = None
 
     def __repr__(self) -> str:
         return f"as_arm_set({self.oracle!r})"
 
     def largest_norm(self) -> float:
         """Return what the oracle says, else the farthest corner of the bounding box."""
-        if self._largest is None:
-            if hasattr(self.oracle, "largest_norm"):
-                self._largest = _check.positive("largest_norm", self.oracle.largest_norm())
-            else:
-                whole = Asked(self, (np.zeros((0, self.dimension)), np.zeros(0)), None)
-                axes = np.eye(self.dimension)
-                ends = [max(whole.maximize(e)[1], whole.maximize(-e)[1]) for e in axes]
-                self._largest = float(np.linalg.norm(ends))
-        return self._largest
+        return self.known_norm
+
+    @cached_property
+    def known_norm(self) -> float:
+        """The largest norm, found once."""
+        if hasattr(self.oracle, "largest_norm"):
+            return _check.positive("largest_norm", self.oracle.largest_norm())
+        whole = OwnRestricted(self, (np.zeros((0, self.dimension)), np.zeros(0)), None)
+        axes = np.eye(self.dimension)
+        ends = [max(whole.maximize(e)[1], whole.maximize(-e)[1]) for e in axes]
+        return float(np.linalg.norm(ends))
 
     def _contains(self, a: F64, tolerance: float) -> bool:
         if hasattr(self.oracle, "contains"):
@@ -75,10 +77,10 @@ class Own(ArmSet):
         return True
 
     def _restricted(self, eq: tuple[F64, F64], le: tuple[F64, F64]) -> Restricted:
-        return Asked(self, eq, le)
+        return OwnRestricted(self, eq, le)
 
 
-class Asked(Restricted):
+class OwnRestricted(Restricted):
     """A user's oracle with fixed constraints."""
 
     def __init__(self, owner: Own, eq: tuple[F64, F64] | None, le: tuple[F64, F64] | None) -> None:
@@ -111,7 +113,7 @@ class Asked(Restricted):
         return point, max(bound, float(point @ u))
 
     def _size(self) -> float:
-        return self._owner._largest or 0.0
+        return float(vars(self._owner).get("known_norm", 0.0))  # not known yet while it is found
 
 
 def _missed(rows: tuple[F64, F64] | None, point: F64, both: bool) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from uli_fast import __version__
-from uli_fast._names import clean
+from uli_fast._support.text import clean
 from uli_fast.cli.datasets import datasets
 from uli_fast.cli.demo import demo
 from uli_fast.cli.doctor import doctor

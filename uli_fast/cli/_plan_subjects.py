@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from uli_fast._typing import F64
     from uli_fast.guarantees import Guarantee
-    from uli_fast.planning.stated_mean import Planned
+    from uli_fast.guarantees.betting_plan import Planned
     from uli_fast.problems.arms import ArmBandit
 
 
@@ -58,14 +58,13 @@ def rewards(low: float | None, high: float | None, R: float | None, lowest: floa
 def _finite(about: Any, delta: float, R: float | None = None) -> tuple[Any, tuple[str, ...]]:
     """Return the bounds of learners on K arms, and why others have none."""
     import uli_fast as uli
+    from uli_fast.planning.usual import usual_learners
 
     learners: dict[str, Any] = {
-        "BettingElimination": uli.BettingElimination(delta, R=R),
-        "SuccessiveElimination": uli.SuccessiveElimination(delta, R),
-        "PhasedElimination": uli.PhasedElimination(delta, R),
-        "Meta, Exp3.P": uli.MetaElimination(uli.Exp3P(), delta),
-        "Meta, Exp3.P, sharp": uli.MetaElimination(uli.Exp3P(), delta, mode="sharp"),
+        name: learner for name, learner in usual_learners(delta, R).items() if not learner.baseline
     }
+    learners["Meta, Exp3.P"] = uli.MetaElimination(uli.Exp3P(), delta)
+    learners["Meta, Exp3.P, sharp"] = uli.MetaElimination(uli.Exp3P(), delta, mode="sharp")
     bounds, notes = dict[str, Any](), list[str]()
     for name, learner in learners.items():
         try:

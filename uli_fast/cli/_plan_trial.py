@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from uli_fast.cli._plan_subjects import Subject
 
 
-class Asked(NamedTuple):
+class TrialOptions(NamedTuple):
     """What was asked about trials."""
 
     patients: float | None

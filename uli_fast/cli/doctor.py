@@ -30,7 +30,7 @@ def doctor(warm: bool, clean: bool) -> None:
     import os
     import time
 
-    from uli_fast.runs import versions
+    from uli_fast._support.versions import versions
 
     for name, version in versions().items():
         click.echo(f"{name:12} {version}")
@@ -109,68 +109,85 @@ def _installed(name: str) -> str | None:
 
 def warm_up() -> None:
     """Run every learner once on every kind of reward law, so that all kernels are compiled."""
-    from dataclasses import replace
-
-    import uli_fast as uli
-
-    coins, normal = uli.BernoulliBandit([0.5, 0.4]), uli.GaussianBandit([0.5, 0.4], sigma=0.5)
-    sure, spread = uli.DeterministicBandit([0.5, 0.4]), uli.BetaBandit([1.0, 2.0], [1.0, 1.0])
-    pairs = ((coins, None), (sure, None), (spread, None), (normal, 0.5))
-    kinds = (uli.SuccessiveElimination, uli.PhasedElimination, uli.BettingElimination)
-    rivals = (uli.UCB, uli.LilUCB, uli.KLUCB, uli.ThompsonSampling)
-    for kind in (*kinds, *rivals):
-        for problem, R in pairs:
-            learner = kind(R=R)
-            engines: Any = learner.engines_for(problem)
-            for engine in engines:
-                uli.simulate(learner, problem, 100, seed=0, engine=engine)
-        player = kind().start(2)
-        for _ in range(3):
-            player.tell(player.ask().id, 0.5)
+    _warm_up_arms()
     _warm_up_betting()
     _warm_up_races_and_logs()
-    framework = uli.EliminationFramework(lambda n, total, active, t: active, lambda delta, t: 1.0)
-    for problem in (coins, normal):
-        uli.simulate(replace(framework, R=0.5), problem, 10, seed=0)
     _warm_up_adversarial()
     _warm_up_linear()
     _warm_up_policies()
-    for problem, R in ((coins, None), (normal, 0.5)):
-        for rival in (uli.UCB(R=R), uli.KLUCB(R=R), uli.ThompsonSampling(R=R)):
-            uli.turning_point(uli.SuccessiveElimination(R=R), rival, problem, 10**4, 1, seed=0)
+    _warm_up_turning_points()
+
+
+def _warm_up_arms() -> None:
+    import warnings
+    from dataclasses import fields
+
+    import uli_fast as uli
+    from uli_fast._registry import learners
+
+    coins, normal = uli.BernoulliBandit([0.5, 0.4]), uli.GaussianBandit([0.5, 0.4], sigma=0.5)
+    sure, spread = uli.DeterministicBandit([0.5, 0.4]), uli.BetaBandit([1.0, 2.0], [1.0, 1.0])
+    for row in learners(kind="arms", plain=True, tuned=False).values():
+        kind = row.load()
+        takes = {field.name for field in fields(kind)}
+        for problem, R in ((coins, None), (sure, None), (spread, None), (normal, 0.5)):
+            learner = kind(R=R) if "R" in takes else kind()
+            engines: Any = learner.engines_for(problem)
+            for engine in engines:
+                with warnings.catch_warnings():  # of learners for rewards in a range
+                    warnings.simplefilter("ignore", uli.errors.GuaranteeWarning)
+                    uli.simulate(learner, problem, 100, seed=0, engine=engine)
+        player = kind().start(2)
+        for _ in range(3):
+            player.tell(player.ask().id, 0.5)
+    rule = uli.EliminationFramework(lambda n, total, active, t: active, lambda delta, t: 1.0, R=0.5)
+    for problem in (coins, normal):
+        uli.simulate(rule, problem, 10, seed=0)
 
 
 def _warm_up_linear() -> None:
     import numpy as np
 
     import uli_fast as uli
+    from uli_fast._registry import learners
 
     square = uli.arm_sets.Polytope(np.vstack([np.eye(2), -np.eye(2)]), np.ones(4))
     for noise in ("bernoulli", "gaussian"):
         problem = uli.LinearBandit([0.5, 0.2], np.eye(2), noise=noise)
-        for learner in (uli.LinearElimination(R=1.0), uli.LinUCB(R=1.0)):
-            uli.simulate(learner, problem, 1000, seed=0)
+        for row in learners(kind="vectors", tuned=False).values():
+            uli.simulate(row.load()(R=1.0), problem, 1000, seed=0)
     for region in (uli.arm_sets.Ball(2), square, uli.arm_sets.L1Ball(2)):
         about = uli.LinearBandit([0.5, 0.2], arm_set=region)
-        uli.simulate(uli.SpannerElimination(R=1.0), about, 10**5, seed=0)
+        for row in learners(kind="set").values():
+            uli.simulate(row.load()(R=1.0), about, 10**5, seed=0)
 
 
 def _warm_up_policies() -> None:
     import warnings
 
     import uli_fast as uli
+    from uli_fast._registry import learners
 
     mdp = uli.mdps.random_dense(2, 2, 3, seed=0)
-    for method in ("auto", "plain", "trie", "search"):
-        learner = uli.PolicyElimination(0.1, (1e-4, 1.0), method)
-        with warnings.catch_warnings():  # its phases are too short, which is what makes it quick
-            warnings.simplefilter("ignore", uli.errors.SaturationWarning)
-            warnings.simplefilter("ignore", uli.errors.GuaranteeWarning)
-            uli.simulate(learner, mdp, 2000, seed=0)
-    for rival in (uli.UCBVI(), uli.UBEV()):
-        uli.simulate(rival, mdp, 100, seed=0)
-    player = uli.PolicyElimination().start(mdp.rewards)
-    player.ask(state=0)
+    for row in learners(kind="policies").values():
+        for given in row.examples:
+            with warnings.catch_warnings():  # phases are too short, which is what makes it quick
+                warnings.simplefilter("ignore", uli.errors.SaturationWarning)
+                warnings.simplefilter("ignore", uli.errors.GuaranteeWarning)
+                uli.simulate(row.load()(**given), mdp, 2000, seed=0)
+        if row.live:
+            row.load()().start(mdp.rewards).ask(state=0)
+
+
+def _warm_up_turning_points() -> None:
+    import uli_fast as uli
+    from uli_fast.planning.usual import usual_learners
+
+    coins, normal = uli.BernoulliBandit([0.5, 0.4]), uli.GaussianBandit([0.5, 0.4], sigma=0.5)
+    for problem, R in ((coins, None), (normal, 0.5)):
+        rivals: list[Any] = [x for x in usual_learners(0.05, R).values() if x.baseline]
+        for rival in rivals:
+            uli.turning_point(uli.SuccessiveElimination(R=R), rival, problem, 10**4, 1, seed=0)
 
 
 def _warm_up_betting() -> None:
@@ -205,6 +222,7 @@ def _warm_up_adversarial() -> None:
     import numpy as np
 
     import uli_fast as uli
+    from uli_fast._registry import learners
 
     arms = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     flat = uli.BernoulliBandit([0.5, 0.4, 0.3])
@@ -212,7 +230,8 @@ def _warm_up_adversarial() -> None:
         for replications in (1, 3):
             uli.simulate(uli.Exp3P(), flat, horizon, replications, seed=0)
     uli.simulate(uli.Exp3P(), uli.BetaBandit([1.0, 2.0], [1.0, 1.0]), 1000, seed=0)
-    for base in (uli.Exp3P(), uli.GeometricHedge(), uli.Scrible()):
+    for row in learners(base=True).values():
+        base = row.load()()
         for noise in ("bernoulli", "gaussian"):
             problem = uli.LinearBandit([0.5, 0.2], arms, noise=noise)
             uli.simulate(base, problem, 1000, seed=0)

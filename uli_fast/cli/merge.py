@@ -1,4 +1,4 @@
-"""``uli merge FOLDER...``: the shards of a study as one."""
+"""``uli merge FOLDER...``: the shards of an experiment as one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from uli_fast.cli._paths import FilePath
 @click.argument("folders", type=FilePath(), nargs=-1, required=True)
 @click.option("--out", type=FilePath(), required=True, help="A new folder of results.")
 def merge(folders: tuple[Path, ...], out: Path) -> None:
-    """Join the shards in FOLDERS, of uli run --shard, into one study."""
+    """Join the shards in FOLDERS, of uli run --shard, into one experiment."""
     from uli_fast import experiments
     from uli_fast.experiments.running import counted
 

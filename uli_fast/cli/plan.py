@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from uli_fast.cli._paths import FilePath
-from uli_fast.cli._plan_trial import Asked
+from uli_fast.cli._plan_trial import TrialOptions
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from uli_fast.cli._plan_subjects import Subject
     from uli_fast.guarantees import Guarantee
-    from uli_fast.planning.stated_mean import Planned
-    from uli_fast.turning_point import TurningPoint
+    from uli_fast.guarantees.betting_plan import Planned
+    from uli_fast.simulation.turning_point import TurningPoint
 
 # Rounds for the regret bound, and the most that a turning point is looked for.
 HORIZON, TURNING_HORIZON = 10**6, 10**12
@@ -28,7 +28,7 @@ MOST_COLUMNS, LONGEST_NAME = 5, 27
 
 
 def _numbers(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
-    """Read numbers with commas or spaces between."""
+    """Read numbers separated by commas or spaces."""
     if text is None:
         return None
     try:
@@ -38,7 +38,7 @@ def _numbers(ctx: click.Context, option: click.Parameter, text: str | None) -> A
 
 
 def _words(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
-    """Read names with commas between."""
+    """Read names separated by commas."""
     return None if text is None else tuple(word.strip() for word in text.split(","))
 
 
@@ -95,7 +95,7 @@ def plan(
 
     Plan for a number of --arms (with --dimension: vectors), a --dataset, --gaps, --means or an
     --mdp. With --patients, for --means or a --dataset: simulate trials of this size with every
-    learner, and hold them beside a trial of fixed size.
+    learner, and compare them with a trial of fixed size.
     """
     from rich.console import Console
 
@@ -115,7 +115,7 @@ def plan(
         raise click.UsageError("--names goes with --means")
     if best_mean is not None and (dimension is not None or mdp is not None or gaps is not None):
         raise click.UsageError("--best-mean goes with --arms, --means or --dataset")
-    asked = Asked(patients, learners, followed, events, html)
+    asked = TrialOptions(patients, learners, followed, events, html)
     others = bool(horizon or constants or turning_point or best_mean is not None)
     asked.refuse(dataset is None and means is None, others)
     rewards = subjects.rewards(low, high, noise, 0.0 if dimension is None else -1.0)

@@ -13,7 +13,7 @@ LEARNERS = ("betting", "successive", "phased")
 @click.command()
 @click.argument("log", type=click.Path(path_type=Path))
 @click.option("--arm", required=True, metavar="COLUMN", help="The column of the arms.")
-@click.option("--reward", required=True, metavar="COLUMN", help="That of the rewards.")
+@click.option("--reward", required=True, metavar="COLUMN", help="The column of the rewards.")
 @click.option("--arms", metavar="NAMES", help="The arms, as A,B,C.  [default: those of the log]")
 @click.option(
     "--assignment",
@@ -28,7 +28,7 @@ LEARNERS = ("betting", "successive", "phased")
 @click.option("--low", default=0.0, show_default=True, help="Rewards are in [low, high];")
 @click.option("--high", default=1.0, show_default=True, help="-inf and inf: unbounded.")
 @click.option("--R", "noise", type=float, help="R of the rewards.  [default: half the range]")
-@click.option("--html", type=click.Path(path_type=Path), help="Write it as a page, too.")
+@click.option("--html", type=click.Path(path_type=Path), help="Also write it as a page.")
 def replay(
     log: Path,
     arm: str,
@@ -45,7 +45,7 @@ def replay(
 ) -> None:
     """Say what the rows of LOG, a CSV file in order of time, would have shown.
 
-    Which arm would have been dropped when, what is certain of those left, what is assumed.
+    Which arm would have been dropped when, what is certain about those left, what is assumed.
     """
     from rich.console import Console
 

@@ -1,4 +1,4 @@
-"""``uli report DIR``: the results of a study as one page."""
+"""``uli report DIR``: the results of an experiment as one page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from uli_fast.cli._paths import FilePath
 def report(folder: Path, out: Path | None) -> None:
     """Write the results in FOLDER as one HTML page that needs nothing else."""
     from uli_fast.experiments import Results
-    from uli_fast.report.missing import incomplete
+    from uli_fast.report.incomplete import incomplete
     from uli_fast.report.page import write_report
 
     results = Results.load(folder)

@@ -1,4 +1,4 @@
-"""``uli run FILE.toml``: a study from a file, resumed and grown."""
+"""``uli run FILE.toml``: an experiment from a file, resumed and grown."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from uli_fast._names import clean, label
+from uli_fast._support.text import clean, label
 from uli_fast.cli._paths import FilePath
 
 if TYPE_CHECKING:
-    from uli_fast.experiments import StudyFile
+    from uli_fast.experiments import ExperimentFile
 
 # How long a scheduler may take to answer.
 CONNECT_SECONDS = 10
@@ -26,7 +26,7 @@ CONNECT_SECONDS = 10
 )
 @click.option("--resume", is_flag=True, help="Go on where an earlier run ended.")
 @click.option("--replications", type=int, help="Instead of the number in the file.")
-@click.option("--shard", help="Only share i of n, as 2/8; uli merge joins them.")
+@click.option("--shard", help="Only share i of n, such as 2/8; uli merge joins them.")
 @click.option("--jobs", default=1, show_default=True, help="Parts at once; -1: one per core.")
 @click.option("--backend", help="threading, loky (processes), dask, ray, or another of joblib's.")
 @click.option("--address", help="Of the scheduler, for --backend dask or ray.")
@@ -46,16 +46,16 @@ def run(
     parquet: bool,
     check: bool,
 ) -> None:
-    """Run the study in FILE; results are kept as they come."""
+    """Run the experiment in FILE; results are kept as they come."""
     from rich.console import Console
 
     from uli_fast import experiments
     from uli_fast.experiments.results import need_parquet
 
     console = Console(highlight=False, markup=False)
-    study = experiments.StudyFile.read(file)
+    experiment = experiments.ExperimentFile.read(file)
     if check:
-        for said in _checked(file, study):
+        for said in _checked(file, experiment):
             click.echo(said)
         return
     if parquet:
@@ -64,7 +64,7 @@ def run(
     options: dict[str, Any] = {"resume": resume, "replications": replications, "shard": shard}
     with _cluster(backend, address), _interrupted(target), _warnings_as_text():
         results = experiments.run(
-            study,
+            experiment,
             target,
             **options,
             jobs=jobs,
@@ -78,11 +78,11 @@ def run(
         console.print(comparison.table(name))
     console.print(f"results: {target}   report: uli report {target}")
     if shard is not None:
-        console.print(f"this is shard {shard}; when all are there: uli merge FOLDERS --out FOLDER")
+        console.print(f"this is shard {shard}; when all are done: uli merge FOLDERS --out FOLDER")
 
 
 def _results(shard: str | None) -> str:
-    """Return how a folder of results is called."""
+    """Return the name of a folder of results."""
     if shard is None:
         return "results"
     from uli_fast import _check
@@ -91,16 +91,16 @@ def _results(shard: str | None) -> str:
     return f"shard-{i}-of-{n}"
 
 
-def _checked(file: Path, study: StudyFile) -> Iterator[str]:
-    """Say how many cells there are, what nobody plays, which cells have no F, and why."""
-    n = len(study.cells)
+def _checked(file: Path, experiment: ExperimentFile) -> Iterator[str]:
+    """Say how many cells there are, what no learner plays, which cells have no F, and why."""
+    n = len(experiment.cells)
     yield f"{file} is fine: {n} {'cell' if n == 1 else 'cells'}"
-    if study.unplayed:
-        yield f"played by no learner: {', '.join(map(label, study.unplayed))}"
-    for cell in study.cells:
+    if experiment.unplayed:
+        yield f"played by no learner: {', '.join(map(label, experiment.unplayed))}"
+    for cell in experiment.cells:
         if cell.warning is not None:
             yield cell.warning
-    rivals = dict.fromkeys(label(cell.learner) for cell in study.cells if cell.baseline)
+    rivals = dict.fromkeys(label(cell.learner) for cell in experiment.cells if cell.baseline)
     if rivals:
         yield f"without F of their own, as rivals: {', '.join(rivals)}"
 

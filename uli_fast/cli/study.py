@@ -10,7 +10,7 @@ import click
 from uli_fast import _check
 
 if TYPE_CHECKING:
-    from uli_fast._audit import Audit
+    from uli_fast.study.audit import Audit
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -24,7 +24,7 @@ def study() -> None:
 @FILE
 def show(file: Path) -> None:
     """Show where the study in FILE stands."""
-    from uli_fast.study import Study
+    from uli_fast.study.study import Study
 
     found = Study.audit(file)
     click.echo(_heading(found))
@@ -36,10 +36,10 @@ def show(file: Path) -> None:
 
 @study.command()
 @FILE
-@click.option("--html", type=click.Path(path_type=Path), help="Write the audit as a page, too.")
+@click.option("--html", type=click.Path(path_type=Path), help="Also write the audit as a page.")
 def audit(file: Path, html: Path | None) -> None:
     """Check every event and decision of the study in FILE; exit with 1 if anything is wrong."""
-    from uli_fast.study import Study
+    from uli_fast.study.study import Study
 
     if html is not None:
         _check.not_the_study("--html", html, file)

@@ -11,13 +11,13 @@ import click
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from uli_fast.verify import Check, Row
+    from uli_fast.verify import PaperCheck, VerifyRow
 
 STYLES = {"holds": "green", "fails": "bold red", "illustration": "yellow"}
 
 
 @click.command()
-@click.option("--quick", is_flag=True, help="A minute in place of ten, with kernels compiled.")
+@click.option("--quick", is_flag=True, help="A minute instead of ten, once kernels are compiled.")
 @click.option("--only", metavar="WORD", help="Only statements whose text or code has this word.")
 @click.option(
     "--write",
@@ -41,7 +41,7 @@ def verify(quick: bool, only: str | None, write: Path | None) -> None:
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("", total=len(chosen))
 
-        def follow(check: Check, row: Row | None) -> None:
+        def follow(check: PaperCheck, row: VerifyRow | None) -> None:
             bar.update(task, description=check.id)
             if row is not None:
                 bar.advance(task)
@@ -58,7 +58,7 @@ def verify(quick: bool, only: str | None, write: Path | None) -> None:
         raise SystemExit(1)
 
 
-def table_of(rows: list[Row]) -> Table:
+def table_of(rows: list[VerifyRow]) -> Table:
     """Return the rows for the terminal."""
     from rich.markup import escape
     from rich.table import Table
@@ -70,7 +70,7 @@ def table_of(rows: list[Row]) -> Table:
     return table
 
 
-def summary(rows: list[Row]) -> str:
+def summary(rows: list[VerifyRow]) -> str:
     """Count the verdicts; illustrations prove nothing and are counted apart."""
     count = Counter(row.verdict for row in rows)
     seconds = sum(row.seconds for row in rows)

@@ -8,8 +8,8 @@ import gymnasium
 from gymnasium import spaces
 
 from uli_fast import _check
-from uli_fast.errors import ArgumentError
-from uli_fast.learners._solo import RewardBuffer
+from uli_fast.learners._adversarial.solo import RewardBuffer
+from uli_fast.problems import kinds
 from uli_fast.problems.arms import ArmBandit
 
 
@@ -25,9 +25,7 @@ class BanditEnv(gymnasium.Env[Any, Any]):
     """
 
     def __init__(self, problem: ArmBandit, horizon: int | None = None) -> None:
-        if not isinstance(problem, ArmBandit):
-            raise ArgumentError("problem", f"must be a bandit with arms, got {problem!r}")
-        self.problem = problem
+        self.problem = kinds.bandit("problem", problem)
         self.horizon = None if horizon is None else _check.horizon("horizon", horizon)
         self.observation_space = spaces.Discrete(1)
         self.action_space = spaces.Discrete(problem.n_arms)
@@ -47,7 +45,7 @@ class BanditEnv(gymnasium.Env[Any, Any]):
         """Play an arm."""
         if self._rewards is None:
             raise gymnasium.error.ResetNeeded("reset() comes before step()")
-        a = _check.arm_number("action", action, self.problem.n_arms)
+        a = _check.index("action", action, self.problem.n_arms)
         unit = self._rewards.draw(a)
         reward = unit if self.problem.low is None else self.problem.low + self.problem.scale * unit
         self._t += 1

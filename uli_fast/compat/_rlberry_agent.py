@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._files import read_json
+from uli_fast._support.files import read_json
 from uli_fast.errors import ArgumentError, StateError
 
 # What a saved agent holds.
@@ -41,7 +41,7 @@ class Agent(ABC):
         **unknown: Any,
     ) -> None:
         for name in unknown:
-            raise ArgumentError(name, f"is no parameter of {type(self).__name__}")
+            raise ArgumentError(name, f"is not a parameter of {type(self).__name__}")
         self.env = _made(env, copy_env)
         self.eval_env = _made(env if eval_env is None else eval_env, copy_env)
         self.output_dir = None if output_dir is None else Path(output_dir)

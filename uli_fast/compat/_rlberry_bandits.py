@@ -8,11 +8,11 @@ from uli_fast import _check
 from uli_fast.compat._rlberry_agent import LearningAgent
 
 if TYPE_CHECKING:
-    from uli_fast.compat._seat import Seat
+    from uli_fast.compat._stepper import Stepper
     from uli_fast.players._certificate import Certificate
 
 
-class BanditAgent(LearningAgent):
+class RlberryBanditAgent(LearningAgent):
     """A learner on K arms, one per action of ``env``; observations are not looked at.
 
     Parameters
@@ -38,26 +38,26 @@ class BanditAgent(LearningAgent):
         self._about = low, high, horizon
         super().__init__(env, **kwargs)
         self.n_arms = _check.whole("env", self.env.action_space.n)
-        self._place: Seat | None = None
+        self._place: Stepper | None = None
         self._total = 0.0
 
-    def _seat(self) -> Seat:
-        from uli_fast.compat._seat import take_seat
+    def _stepper(self) -> Stepper:
+        from uli_fast.compat._stepper import stepper_of
 
         if self._place is None:  # the manager seeds an agent after it is made
             low, high, horizon = self._about
-            self._place = take_seat(self.learner, self.n_arms, low, high, self.seed, horizon)
+            self._place = stepper_of(self.learner, self.n_arms, low, high, self.seed, horizon)
         return self._place
 
     def fit(self, budget: int, **kwargs: Any) -> None:
         """Play ``budget`` more rounds."""
-        seat, env = self._seat(), self.env
+        stepper, env = self._stepper(), self.env
         more = _check.horizon("budget", budget)
         env.reset()
         for t in range(self.budget + 1, self.budget + more + 1):
-            arm = seat.choose()
+            arm = stepper.choose()
             _, reward, terminated, truncated = env.step(arm)[:4]
-            seat.learn(arm, reward)
+            stepper.learn(arm, reward)
             self._total += float(reward)
             if terminated or truncated:
                 env.reset()
@@ -67,10 +67,10 @@ class BanditAgent(LearningAgent):
 
     def policy(self, observation: Any = 0) -> int:
         """Return the arm to play next."""
-        return self._seat().choose()
+        return self._stepper().choose()
 
     def eval(self, eval_horizon: int = 1000, n_simulations: int = 1, **_: Any) -> float:
-        """Return the mean reward of the arm to play next, over so many steps of ``eval_env``."""
+        """Return the mean reward of the arm to play next, over this many steps of ``eval_env``."""
         steps, total = _check.whole("eval_horizon", eval_horizon), 0.0
         arm = self.policy()
         for _n in range(_check.whole("n_simulations", n_simulations)):
@@ -84,15 +84,15 @@ class BanditAgent(LearningAgent):
 
     def certificate(self) -> Certificate:
         """Return what is certain of every active arm."""
-        return self._seat().certificate()
+        return self._stepper().certificate()
 
     def _saved(self) -> Any:
-        return {"seat": self._seat().saved(), "total": self._total}
+        return {"stepper": self._stepper().saved(), "total": self._total}
 
     def _load(self, saved: Any) -> None:
-        from uli_fast.compat._seat import retake_seat
+        from uli_fast.compat._stepper import resumed_stepper
 
-        self._place = retake_seat(saved["seat"], self.learner)
+        self._place = resumed_stepper(saved["stepper"], self.learner)
         self._total = _check.number("total", saved["total"])
 
     def __repr__(self) -> str:

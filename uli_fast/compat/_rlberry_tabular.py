@@ -11,12 +11,13 @@ import uli_fast as uli
 from uli_fast import _check
 from uli_fast._typing import I8
 from uli_fast.compat._rlberry_agent import LearningAgent
-from uli_fast.compat._tabular import last_policy, tables
+from uli_fast.compat._tabular import tables
 from uli_fast.errors import ArgumentError, UliError, UnsupportedError
+from uli_fast.problems import kinds
 
 if TYPE_CHECKING:
     from uli_fast.compat.gymnasium import PolicyAgent
-    from uli_fast.runs import Runs
+    from uli_fast.results.runs import Runs
 
 
 class TabularAgent(LearningAgent):
@@ -59,10 +60,10 @@ class TabularAgent(LearningAgent):
 
     def _simulate(self, episodes: int) -> None:
         # The same path from the start: fit(a), fit(b) is fit(a + b), horizon-tuned or not.
-        from uli_fast.simulate import simulate
+        from uli_fast.simulation.simulate import simulate
 
         runs = simulate(self.learner, self.mdp, episodes, seed=self.seed, progress=False)
-        self.runs, self._policy = runs, last_policy(runs)
+        self.runs, self._policy = runs, runs.last_policy()
         for t, regret in zip(runs.rounds.tolist(), runs.regret[0].tolist(), strict=True):
             if t > self.budget:
                 self._write("regret", regret, t)
@@ -88,10 +89,10 @@ class TabularAgent(LearningAgent):
         A policy may act otherwise at every stage 0..H-1. Without ``stage`` the action is
         returned if all stages at which it matters agree, and refused if not: see ``begin``.
         """
-        state = _check.arm_number("observation", observation, self.mdp.n_states)
+        state = _check.index("observation", observation, self.mdp.n_states)
         actions = self.current()[:, state]
         if stage is not None:
-            return int(actions[_check.arm_number("stage", stage, self.horizon)])
+            return int(actions[_check.index("stage", stage, self.horizon)])
         matter = actions[self.mdp.decision_points[:, state]]
         if np.unique(matter).size > 1:
             raise ArgumentError("stage", f"must be given: actions in {state} differ by stage")
@@ -115,7 +116,7 @@ class TabularAgent(LearningAgent):
 
         Where ``eval_env`` is a TabularMDP, it is the exact expected reward.
         """
-        if isinstance(self.eval_env, uli.TabularMDP):
+        if kinds.is_mdp(self.eval_env):
             return self.eval_env.value(self.current())
         steps = self.horizon if eval_horizon is None else min(eval_horizon, self.horizon)
         total = 0.0

@@ -8,9 +8,9 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import I8
-from uli_fast.errors import ArgumentError, UliError
+from uli_fast.errors import ArgumentError
+from uli_fast.problems import kinds
 from uli_fast.problems.tabular_mdp import TabularMDP
-from uli_fast.runs import Runs
 
 
 def tables(env: Any, horizon: int) -> TabularMDP:
@@ -19,7 +19,7 @@ def tables(env: Any, horizon: int) -> TabularMDP:
     It has Gymnasium's table P[s][a] = [(p, s', r, done), ...], or rlberry's arrays P (S, A, S)
     and R (S, A); or it is a TabularMDP.
     """
-    if isinstance(env, TabularMDP):
+    if kinds.is_mdp(env):
         if _check.whole("horizon", horizon) != env.horizon:
             raise ArgumentError("horizon", f"must be the MDP's, {env.horizon}, got {horizon!r}")
         return env
@@ -44,17 +44,7 @@ def _from_arrays(env: Any, horizon: int) -> TabularMDP:
     return mdp.restricted()
 
 
-def last_policy(runs: Runs) -> I8:
-    """Return the policy of a run's last episode, (H, S)."""
-    if runs.policies is None or runs.last_play is None:
-        raise UliError(
-            "too many policies were played to remember the last one; play fewer episodes"
-        )
-    policy: I8 = runs.policies[0, int(runs.last_play[0].argmax())]
-    return policy
-
-
-class Episode:
+class PlayedEpisode:
     """The stages of one episode, filled up to H when the environment ends it earlier."""
 
     def __init__(self, mdp: TabularMDP) -> None:
@@ -74,7 +64,7 @@ class Episode:
 
     def step(self, state: int, action: int, after: int, terminated: bool, truncated: bool) -> None:
         """Take in one step; nothing changes if it is refused."""
-        after = _check.arm_number("observation", after, self.mdp.n_states)
+        after = _check.index("observation", after, self.mdp.n_states)
         h, H = self.stage, self.mdp.horizon
         if truncated and not terminated and h + 1 < H:
             raise ArgumentError(

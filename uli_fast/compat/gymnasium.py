@@ -24,16 +24,16 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import I8
-from uli_fast.compat._tabular import Episode, last_policy, tables
+from uli_fast.compat._tabular import PlayedEpisode, tables
 from uli_fast.errors import ArgumentError, MissingExtraError, UliError
-from uli_fast.learners._policies import PolicyLearner
+from uli_fast.learners._kinds import policy_learner
 from uli_fast.learners.policy_elimination import PolicyElimination, refuse_many
 
 if TYPE_CHECKING:
     from uli_fast.compat._bandit_env import BanditEnv
     from uli_fast.players._certificate import Certificate
     from uli_fast.problems.tabular_mdp import TabularMDP
-    from uli_fast.runs import Runs
+    from uli_fast.results.runs import Runs
 
 __all__ = ["BanditAgent", "BanditEnv", "PolicyAgent", "TrainedAgent"]
 
@@ -62,16 +62,16 @@ class BanditAgent:
         seed: int | None = None,
         horizon: int | None = None,
     ) -> None:
-        from uli_fast.compat._seat import take_seat
+        from uli_fast.compat._stepper import stepper_of
 
         n_arms = _check.whole("env", getattr(getattr(env, "action_space", None), "n", None))
         self.done = self._acted = False
-        self._seat = take_seat(learner, n_arms, low, high, seed, horizon)
+        self._stepper = stepper_of(learner, n_arms, low, high, seed, horizon)
 
     def act(self, observation: Any = 0) -> int:
         """Return the arm to play."""
         self._acted = True
-        return self._seat.choose()
+        return self._stepper.choose()
 
     def observe(
         self, observation: Any, reward: float, terminated: bool = False, truncated: bool = False
@@ -79,12 +79,12 @@ class BanditAgent:
         """Take in the reward of the arm that ``act`` named."""
         if not self._acted:
             raise UliError("act() comes before observe()")
-        self._seat.learn(self._seat.choose(), reward)
+        self._stepper.learn(self._stepper.choose(), reward)
         self._acted = False
 
     def certificate(self) -> Certificate:
         """Return what is certain of every active arm."""
-        return self._seat.certificate()
+        return self._stepper.certificate()
 
 
 class _StagedAgent:
@@ -93,7 +93,7 @@ class _StagedAgent:
     def __init__(self, env: Any, horizon: int) -> None:
         self.mdp: TabularMDP = tables(env, horizon)
         self.episodes = 0
-        self._episode = Episode(self.mdp)
+        self._episode = PlayedEpisode(self.mdp)
         self._open: tuple[int, int] | None = None  # state and action of the step under way
         self._finished = False
 
@@ -104,9 +104,9 @@ class _StagedAgent:
 
     def act(self, observation: Any) -> int:
         """Return the action in the state that is observed; the first one opens an episode."""
-        state = _check.arm_number("observation", observation, self.mdp.n_states)
+        state = _check.index("observation", observation, self.mdp.n_states)
         if self._finished:
-            self._episode, self._finished = Episode(self.mdp), False
+            self._episode, self._finished = PlayedEpisode(self.mdp), False
         h = self._episode.stage
         if h > 0 or self._open is not None:
             here = self._open[0] if self._open is not None else self._episode.state
@@ -156,11 +156,11 @@ class PolicyAgent(_StagedAgent):
     learner
         A PolicyElimination.
     horizon
-        Stages H of an episode: it is over after so many steps, and must be reset then.
+        Stages H of an episode: it is over after this many steps, and must then be reset.
     """
 
     def __init__(self, env: Any, learner: PolicyElimination, horizon: int) -> None:
-        if not isinstance(learner, PolicyElimination):
+        if policy_learner("learner", learner).baseline:  # rivals are for simulations
             raise ArgumentError("learner", f"must be a PolicyElimination, got {learner!r}")
         super().__init__(env, horizon)
         refuse_many("horizon", self.mdp.n_policies, learner.method, f"{self.mdp!r}")
@@ -214,13 +214,12 @@ class TrainedAgent(_StagedAgent):
     def __init__(
         self, env: Any, learner: Any, horizon: int, episodes: int, seed: int | None = None
     ) -> None:
-        from uli_fast.simulate import simulate
+        from uli_fast.simulation.simulate import simulate
 
-        if not isinstance(learner, PolicyLearner):
-            raise ArgumentError("learner", f"is not a learner for MDPs: {_check.called(learner)}")
+        policy_learner("learner", learner)
         super().__init__(env, horizon)
         self.runs: Runs = simulate(learner, self.mdp, episodes, seed=seed, progress=False)
-        self.policy: I8 = last_policy(self.runs)
+        self.policy: I8 = self.runs.last_policy()
 
     def _policy(self) -> I8:
         return self.policy

@@ -23,30 +23,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import uli_fast as uli
 from uli_fast import _check
+from uli_fast._registry import learners
 from uli_fast._typing import F64, I64
 from uli_fast.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from uli_fast.compat._seat import Seat
+    from uli_fast.compat._stepper import Stepper
     from uli_fast.players._certificate import Certificate
 
 __all__ = ["MAB", "LearningPolicy"]
 
+NAMED = learners(kind="arms", live=True, plain=True)
 
-class LearningPolicy:
+
+class _LearnersByName(type):
+    """Looks learners up by their names."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name not in NAMED:
+            raise AttributeError(f"{cls.__name__} has no {name!r}: one of {', '.join(NAMED)}")
+        return NAMED[name].load()
+
+    def __dir__(cls) -> list[str]:
+        return list(NAMED)
+
+
+class LearningPolicy(metaclass=_LearnersByName):
     """The learners that a ``MAB`` takes, where MABWiser's policies stand."""
-
-    SuccessiveElimination = uli.SuccessiveElimination
-    PhasedElimination = uli.PhasedElimination
-    BettingElimination = uli.BettingElimination
-    MetaElimination = uli.MetaElimination
-    UCB = uli.UCB
-    LilUCB = uli.LilUCB
-    KLUCB = uli.KLUCB
-    ThompsonSampling = uli.ThompsonSampling
-    Exp3P = uli.Exp3P
 
 
 class MAB:
@@ -89,7 +93,7 @@ class MAB:
             raise UnsupportedError(
                 "the learners are context-free: neighborhood_policy must be None"
             )
-        labels = _check.arm_labels("arms", arms)
+        labels = _check.hashable_labels("arms", arms)
         self.arms: list[Hashable] = list(labels)
         self.learning_policy, self.neighborhood_policy = learning_policy, None
         self.seed, self.n_jobs, self.backend = _check.seed("seed", seed), n_jobs, backend
@@ -97,7 +101,7 @@ class MAB:
         self.horizon = horizon
         self._numbers = {label: a for a, label in enumerate(labels)}
         self._fits = 0
-        self._begin(self._new_seat())
+        self._begin(self._new_stepper())
         admit(type(self))
 
     def fit(self, decisions: Any, rewards: Any, contexts: Any = None) -> None:
@@ -116,8 +120,8 @@ class MAB:
         """
         n = _check.context_rows("contexts", contexts)
         if n == 1:
-            return self.arms[self._seat.choose()]
-        return [self.arms[a] for a in self._seat.ahead(n)]
+            return self.arms[self._stepper.choose()]
+        return [self.arms[a] for a in self._stepper.ahead(n)]
 
     def predict_expectations(self, contexts: Any = None) -> Any:
         """Return each arm's sample mean, 0 for arms without data; a list for several rows.
@@ -130,12 +134,12 @@ class MAB:
     def certificate(self) -> Certificate:
         """Return what is certain of every active arm: see the module's text."""
         names: tuple[Any, ...] = tuple(self.active)
-        return self._seat.certificate()._replace(active=names)
+        return self._stepper.certificate()._replace(active=names)
 
     @property
     def active(self) -> list[Hashable]:
         """The arms still in play."""
-        return [self.arms[a] for a in self._seat.player.active]
+        return [self.arms[a] for a in self._stepper.player.active]
 
     @property
     def cold_arms(self) -> list[Hashable]:
@@ -164,16 +168,16 @@ class MAB:
     def _imp(self) -> MAB:  # the Simulator looks for the expectations there
         return self
 
-    def _new_seat(self) -> Seat:
-        from uli_fast.compat._seat import take_seat
+    def _new_stepper(self) -> Stepper:
+        from uli_fast.compat._stepper import stepper_of
 
         words = np.random.SeedSequence(self.seed, spawn_key=(self._fits,)).generate_state(4)
         seed = int.from_bytes(words.tobytes(), "little")
         about = (self.low, self.high, seed, self.horizon, "learning_policy")
-        return take_seat(self.learning_policy, len(self.arms), *about)
+        return stepper_of(self.learning_policy, len(self.arms), *about)
 
-    def _begin(self, seat: Seat) -> None:
-        self._seat = seat
+    def _begin(self, stepper: Stepper) -> None:
+        self._stepper = stepper
         self._count: I64 = np.zeros(len(self.arms), np.int64)
         self._sum: F64 = np.zeros(len(self.arms))
         self._fits += 1
@@ -182,16 +186,16 @@ class MAB:
         if contexts is not None:
             raise UnsupportedError("the learners are context-free: contexts must be None")
         arms, values = _check.log_rows(decisions, rewards, self._numbers, self.low, self.high)
-        seat = self._new_seat() if afresh and self._count.any() else self._seat
-        seat.accepts(arms)
-        if seat is not self._seat:
-            self._begin(seat)
+        stepper = self._new_stepper() if afresh and self._count.any() else self._stepper
+        stepper.accepts(arms)
+        if stepper is not self._stepper:
+            self._begin(stepper)
         if arms.size == 1:
-            seat.learn(int(arms[0]), values[0])
+            stepper.learn(int(arms[0]), values[0])
             self._count[arms] += 1
             self._sum[arms] += values
             return
-        seat.learn_rows(arms, values)
+        stepper.learn_rows(arms, values)
         self._count += np.bincount(arms, minlength=len(self.arms))
         np.add.at(self._sum, arms, values)
 

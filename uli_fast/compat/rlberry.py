@@ -8,10 +8,12 @@ itself, episode by episode, and uses no probability of the table. Bandit agents 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uli_fast as uli
-from uli_fast.compat._rlberry_bandits import BanditAgent
+from uli_fast._registry import LearnerRow, learners
+from uli_fast.compat._rlberry_agent import LearningAgent
+from uli_fast.compat._rlberry_bandits import RlberryBanditAgent
 from uli_fast.compat._rlberry_tabular import TabularAgent
 from uli_fast.errors import UnsupportedError
 
@@ -19,20 +21,27 @@ if TYPE_CHECKING:
     from uli_fast.compat.gymnasium import PolicyAgent
     from uli_fast.players._certificate import Certificate
 
-__all__ = [
-    "BettingEliminationAgent",
-    "Exp3PAgent",
-    "KLUCBAgent",
-    "LilUCBAgent",
-    "MetaEliminationAgent",
-    "PhasedEliminationAgent",
-    "PolicyEliminationAgent",
-    "SuccessiveEliminationAgent",
-    "ThompsonSamplingAgent",
-    "UBEVAgent",
-    "UCBAgent",
-    "UCBVIAgent",
-]
+# Every learner that its parameters describe has an agent: UCB has UCBAgent.
+NAMED: dict[str, tuple[LearnerRow, type[LearningAgent]]] = {
+    f"{row.name}Agent": (row, agent)
+    for kind, agent in (("arms", RlberryBanditAgent), ("policies", TabularAgent))
+    for row in learners(kind=kind, plain=True).values()
+}
+__all__ = list(NAMED)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in NAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    row, agent = NAMED[name]
+    said = f"{row.what}: see :class:`uli_fast.{row.name}`."
+    body = {"name": row.name, "learner_type": row.load(), "__doc__": said, "__module__": __name__}
+    globals()[name] = type(name, (agent,), body)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 class PolicyEliminationAgent(TabularAgent):
@@ -52,69 +61,3 @@ class PolicyEliminationAgent(TabularAgent):
                 "a simulation is checked against the truth: see agent.runs.holds"
             )
         return self._live.certificate()
-
-
-class UCBVIAgent(TabularAgent):
-    """The optimistic rival: see :class:`uli_fast.UCBVI`."""
-
-    name, learner_type = "UCBVI", uli.UCBVI
-
-
-class UBEVAgent(TabularAgent):
-    """The uniform-PAC rival: see :class:`uli_fast.UBEV`."""
-
-    name, learner_type = "UBEV", uli.UBEV
-
-
-class SuccessiveEliminationAgent(BanditAgent):
-    """SE-MAB: see :class:`uli_fast.SuccessiveElimination`."""
-
-    name, learner_type = "SuccessiveElimination", uli.SuccessiveElimination
-
-
-class PhasedEliminationAgent(BanditAgent):
-    """PE-MAB: see :class:`uli_fast.PhasedElimination`."""
-
-    name, learner_type = "PhasedElimination", uli.PhasedElimination
-
-
-class BettingEliminationAgent(BanditAgent):
-    """Elimination by betting: see :class:`uli_fast.BettingElimination`."""
-
-    name, learner_type = "BettingElimination", uli.BettingElimination
-
-
-class MetaEliminationAgent(BanditAgent):
-    """Elimination over an adversarial base: see :class:`uli_fast.MetaElimination`."""
-
-    name, learner_type = "MetaElimination", uli.MetaElimination
-
-
-class UCBAgent(BanditAgent):
-    """The optimistic rival: see :class:`uli_fast.UCB`."""
-
-    name, learner_type = "UCB", uli.UCB
-
-
-class LilUCBAgent(BanditAgent):
-    """The optimistic rival that settles: see :class:`uli_fast.LilUCB`."""
-
-    name, learner_type = "LilUCB", uli.LilUCB
-
-
-class KLUCBAgent(BanditAgent):
-    """The sharpest optimistic rival: see :class:`uli_fast.KLUCB`."""
-
-    name, learner_type = "KLUCB", uli.KLUCB
-
-
-class ThompsonSamplingAgent(BanditAgent):
-    """The rival that draws its decisions: see :class:`uli_fast.ThompsonSampling`."""
-
-    name, learner_type = "ThompsonSampling", uli.ThompsonSampling
-
-
-class Exp3PAgent(BanditAgent):
-    """An adversarial baseline, tuned to ``horizon``: see :class:`uli_fast.Exp3P`."""
-
-    name, learner_type = "Exp3P", uli.Exp3P

@@ -14,29 +14,35 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-import uli_fast as uli
 from uli_fast import _check
+from uli_fast._registry import learners
 from uli_fast._typing import F64, I64
 from uli_fast.errors import ArgumentError, UliError, UnsupportedError
 from uli_fast.learners._arms import ArmLearner
+from uli_fast.learners._kinds import arm_learner
 
 if TYPE_CHECKING:
-    from uli_fast.compat._seat import Seat
+    from uli_fast.compat._stepper import Stepper
     from uli_fast.players._certificate import Certificate
 
-__all__ = [
-    "KLUCB",
-    "UCB",
-    "BettingElimination",
-    "Exp3P",
-    "LilUCB",
-    "MetaElimination",
-    "PhasedElimination",
-    "Policy",
-    "SuccessiveElimination",
-    "ThompsonSampling",
-    "policy",
-]
+# Every learner that its parameters describe is here under its own name, as a class of policies.
+NAMED = learners(kind="arms", live=True, plain=True)
+__all__ = ["Policy", "policy", *NAMED]
+
+
+def __getattr__(name: str) -> type[Policy]:
+    if name not in NAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    row = NAMED[name]
+    said = f"{row.what}: see :class:`uli_fast.{name}`."
+    body = {"made_of": row.load()(), "__doc__": said, "__module__": __name__}
+    kind: type[Policy] = type(name, (Policy,), body)
+    globals()[name] = kind
+    return kind
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 class Policy:
@@ -85,22 +91,24 @@ class Policy:
         known = [field.name for field in fields(self.made_of)]
         for name in params:
             if name not in known:
-                raise ArgumentError(name, f"is no parameter of {self.made_of!r}")
+                raise ArgumentError(name, f"is not a parameter of {self.made_of!r}")
         self.learner = replace(self.made_of, **params)
         self.t = -1
         self.pulls: I64 = np.zeros(self.nbArms, np.int64)
         self.rewards: F64 = np.zeros(self.nbArms)
-        self._seat: Seat | None = None
+        self._stepper: Stepper | None = None
 
     def startGame(self) -> None:  # noqa: N802
         """Forget everything; learners that draw at random take a new seed."""
-        from uli_fast.compat._seat import DrawingSeat, take_seat
+        from uli_fast.compat._stepper import DrawingStepper, stepper_of
 
-        seat = take_seat(self.learner, self.nbArms, self._low, self._high, 0, self.horizon)
-        if isinstance(seat, DrawingSeat):
+        stepper = stepper_of(self.learner, self.nbArms, self._low, self._high, 0, self.horizon)
+        if isinstance(stepper, DrawingStepper):
             seed = fresh_seed()
-            seat = take_seat(self.learner, self.nbArms, self._low, self._high, seed, self.horizon)
-        self._seat = seat
+            stepper = stepper_of(
+                self.learner, self.nbArms, self._low, self._high, seed, self.horizon
+            )
+        self._stepper = stepper
         self.t = 0
         self.pulls.fill(0)
         self.rewards.fill(0.0)
@@ -111,7 +119,7 @@ class Policy:
 
     def getReward(self, arm: int, reward: float) -> None:  # noqa: N802
         """Take in a reward."""
-        a = _check.arm_number("arm", arm, self.nbArms)
+        a = _check.index("arm", arm, self.nbArms)
         self.rewards[a] += self._playing().learn(a, reward)
         self.pulls[a] += 1
         self.t += 1
@@ -122,7 +130,7 @@ class Policy:
 
     def estimatedBestArms(self, M: int = 1) -> I64:  # noqa: N802
         """Return the M arms with the best sample means."""
-        return self.estimatedOrder()[-_check.at_most("M", M, self.nbArms) :]
+        return self.estimatedOrder()[-_check.whole("M", M, most=self.nbArms) :]
 
     def choiceWithRank(self, rank: int = 1) -> int:  # noqa: N802
         """Return ``choice()`` for rank 1; there are no other ranks."""
@@ -144,10 +152,10 @@ class Policy:
         """Return what is certain of every active arm, in units of reward."""
         return self._playing().certificate()
 
-    def _playing(self) -> Seat:
-        if self._seat is None:
+    def _playing(self) -> Stepper:
+        if self._stepper is None:
             raise UliError("no game has been started: call startGame() first")
-        return self._seat
+        return self._stepper
 
     def _only(self, possible: bool) -> int:
         if not possible:
@@ -169,8 +177,7 @@ def policy(learner: Any) -> type[Policy]:
 
     Its parameters default to those of the learner, any learner on K arms.
     """
-    if not isinstance(learner, ArmLearner):
-        raise ArgumentError("learner", f"is not a learner for arms: {_check.called(learner)}")
+    arm_learner("learner", learner)
     return type(type(learner).__name__, (Policy,), {"made_of": learner, "__doc__": Policy.__doc__})
 
 
@@ -185,57 +192,3 @@ def fresh_seed() -> int:
     """Return 128 bits of the stream that the Evaluator seeds."""
     words = np.random.randint(0, 2**32, size=4, dtype=np.uint32)  # noqa: NPY002
     return int.from_bytes(words.tobytes(), "little")
-
-
-class SuccessiveElimination(Policy):
-    """SE-MAB: see :class:`uli_fast.SuccessiveElimination`."""
-
-    made_of = uli.SuccessiveElimination()
-
-
-class PhasedElimination(Policy):
-    """PE-MAB: see :class:`uli_fast.PhasedElimination`."""
-
-    made_of = uli.PhasedElimination()
-
-
-class BettingElimination(Policy):
-    """Elimination by betting: see :class:`uli_fast.BettingElimination`."""
-
-    made_of = uli.BettingElimination()
-
-
-class UCB(Policy):
-    """The optimistic rival: see :class:`uli_fast.UCB`."""
-
-    made_of = uli.UCB()
-
-
-class LilUCB(Policy):
-    """The optimistic rival that settles: see :class:`uli_fast.LilUCB`."""
-
-    made_of = uli.LilUCB()
-
-
-class KLUCB(Policy):
-    """The sharpest optimistic rival: see :class:`uli_fast.KLUCB`."""
-
-    made_of = uli.KLUCB()
-
-
-class ThompsonSampling(Policy):
-    """The rival that draws its decisions: see :class:`uli_fast.ThompsonSampling`."""
-
-    made_of = uli.ThompsonSampling()
-
-
-class Exp3P(Policy):
-    """An adversarial baseline, tuned to ``horizon``: see :class:`uli_fast.Exp3P`."""
-
-    made_of = uli.Exp3P()
-
-
-class MetaElimination(Policy):
-    """Elimination over an adversarial base: see :class:`uli_fast.MetaElimination`."""
-
-    made_of = uli.MetaElimination()

@@ -1,4 +1,4 @@
-"""Problems and learners from the plain tables of a study file."""
+"""Problems and learners from the plain tables of an experiment file."""
 
 from __future__ import annotations
 
@@ -6,64 +6,42 @@ import difflib
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from uli_fast import _registry
+from uli_fast._registry import RegistryRow
 from uli_fast.errors import ArgumentError, ConfigError
 
-PROBLEMS = (
-    "BernoulliBandit",
-    "GaussianBandit",
-    "DeterministicBandit",
-    "BetaBandit",
-    "TableBandit",
-    "LinearBandit",
-    "TabularMDP",
-)
-MDPS = ("river_swim", "combination_lock", "two_stage_treatment", "random_dense", "random_sparse")
-LEARNERS = (
-    "SuccessiveElimination",
-    "PhasedElimination",
-    "BettingElimination",
-    "UCB",
-    "LilUCB",
-    "KLUCB",
-    "ThompsonSampling",
-    "LinearElimination",
-    "LinUCB",
-    "SpannerElimination",
-    "MetaElimination",
-    "Exp3P",
-    "GeometricHedge",
-    "Scrible",
-    "PolicyElimination",
-    "UCBVI",
-    "UBEV",
-)
-MOST_CELLS = 50_000  # of a study: a learner on a problem, each with a folder of its own
-BASES = ("Exp3P", "GeometricHedge", "Scrible")
-ARM_SETS = ("Finite", "Ball", "Ellipsoid", "Box", "Simplex", "L1Ball", "Polytope")
+# What a table may describe, by the name that is its type.
+PROBLEMS: dict[str, RegistryRow] = {row.name: row for row in _registry.PROBLEMS}
+PROBLEMS |= {f"mdps.{row.name}": row for row in _registry.MDPS}
+LEARNERS = _registry.learners(plain=True)
 # Parameters whose value is an object of its own, and what it may be.
-PARTS: dict[str, tuple[str, ...]] = {"base": BASES, "arm_set": ARM_SETS}
+PARTS: dict[str, Mapping[str, RegistryRow]] = {
+    "base": _registry.learners(base=True),
+    "arm_set": _registry.PLAIN_SETS,
+}
+MOST_CELLS = 50_000  # of an experiment: a learner on a problem, each with a folder of its own
 # LinearBandit decides by what it is given which kind it is.
 LINEAR = ("theta", "arms", "sigma", "noise", "names", "arm_set")
 
 
 def problem_of(key: str, table: Mapping[str, Any]) -> Any:
     """Return the problem that a table describes; errors name the key."""
-    import uli_fast as uli
+    from uli_fast.problems import datasets
 
     if "dataset" in table:
         _only(key, table, ("dataset",))
         name = table["dataset"]
-        if not isinstance(name, str) or name not in uli.datasets.names():
-            raise ConfigError(f"{key}.dataset", unknown(name, uli.datasets.names()))
-        return uli.datasets.load(name)
+        if not isinstance(name, str) or name not in datasets.names():
+            raise ConfigError(f"{key}.dataset", unknown(name, datasets.names()))
+        return datasets.load(name)
     parameters = dict(table)
     restricted = parameters.pop("restricted", False)
     if not isinstance(restricted, bool):
         raise ConfigError(f"{key}.restricted", f"must be true or false, got {restricted!r}")
-    made = _made(key, parameters, (*PROBLEMS, *(f"mdps.{name}" for name in MDPS)))
+    made = _made(key, parameters, PROBLEMS)
     if not restricted:
         return made
     if not hasattr(made, "restricted"):
@@ -73,6 +51,11 @@ def problem_of(key: str, table: Mapping[str, Any]) -> Any:
 
 def learner_of(key: str, table: Mapping[str, Any]) -> Any:
     """Return the learner that a table describes; errors name the key."""
+    kind = table.get("type")
+    if isinstance(kind, str) and kind in _registry.learners(plain=False):
+        raise ConfigError(
+            f"{key}.type", f"{kind} holds functions; use simulate(checkpoint=...) in Python"
+        )
     return _made(key, table, LEARNERS)
 
 
@@ -116,18 +99,14 @@ def _frozen(value: Any) -> Any:
     return value
 
 
-def _made(key: str, table: Mapping[str, Any], kinds: tuple[str, ...]) -> Any:
+def _made(key: str, table: Mapping[str, Any], kinds: Mapping[str, RegistryRow]) -> Any:
     parameters = dict(table)
     kind = parameters.pop("type", None)
     if kind is None:
         raise ConfigError(f"{key}.type", f"is missing: one of {', '.join(kinds)}")
-    if kind == "EliminationFramework" and kinds == LEARNERS:
-        raise ConfigError(
-            f"{key}.type", f"{kind} holds functions; use simulate(checkpoint=...) in Python"
-        )
     if not isinstance(kind, str) or kind not in kinds:
         raise ConfigError(f"{key}.type", unknown(kind, kinds))
-    make = _maker(kind)
+    make = kinds[kind].load()
     known = LINEAR if kind == "LinearBandit" else tuple(inspect.signature(make).parameters)
     _only(key, parameters, known)
     for name, allowed in PARTS.items():
@@ -140,17 +119,6 @@ def _made(key: str, table: Mapping[str, Any], kinds: tuple[str, ...]) -> Any:
         raise ConfigError(f"{key}.{refused.argument}", message) from None
     except TypeError as refused:  # a parameter is missing
         raise ConfigError(key, str(refused).split("() ")[-1]) from None
-
-
-def _maker(kind: str) -> Callable[..., Any]:
-    import uli_fast as uli
-
-    if kind in ARM_SETS:
-        home: Any = uli.arm_sets
-    else:
-        home = uli.mdps if kind.startswith("mdps.") else uli
-    maker: Callable[..., Any] = getattr(home, kind.removeprefix("mdps."))
-    return maker
 
 
 def _only(key: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:

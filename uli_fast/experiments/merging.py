@@ -1,4 +1,4 @@
-"""Merging shards into one study: the folder that a run of the whole would have made.
+"""Merging shards into one experiment: the folder that a run of the whole would have made.
 
 Every cell becomes one part, so that the files are the same for any number of shards, and
 whatever parts they were run in.
@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from uli_fast import _check
-from uli_fast._files import flush_folder, refused
+from uli_fast._support.files import flush_folder, refused
+from uli_fast._support.versions import versions
 from uli_fast.errors import ArgumentError, ResultsError, RunsFileError, ShardsError
+from uli_fast.experiments.experiment_file import ExperimentCell, ExperimentFile
 from uli_fast.experiments.results import (
     Results,
     has_manifest,
@@ -24,16 +26,15 @@ from uli_fast.experiments.results import (
     write_manifest,
 )
 from uli_fast.experiments.shards import Shard
-from uli_fast.experiments.store import Store, locked, refuse_strangers
-from uli_fast.experiments.study_file import Cell, StudyFile
-from uli_fast.runs import Runs, versions
+from uli_fast.results.parts import Store, locked, refuse_strangers
+from uli_fast.results.runs import Runs
 
 # What may be in the folder already: what a merge that was killed has left.
 OWN = r"\.lock|\.merged-.*|\.manifest\.json-.*"
 
 
 class _Source(NamedTuple):
-    """The folder of a shard, or of a whole study: shard 1 of 1."""
+    """The folder of a shard, or of a whole experiment: shard 1 of 1."""
 
     folder: Path
     manifest: dict[str, Any]
@@ -45,15 +46,15 @@ class _Source(NamedTuple):
 
 
 def merge(folders: Iterable[str | os.PathLike[str]], out: str | os.PathLike[str]) -> Results:
-    """Join the shards of a study into a new folder and return its results.
+    """Join the shards of an experiment into a new folder and return its results.
 
-    All shards must be there, once each, finished, of the same study file and of the versions
-    that run now: else a ShardsError says which is not. The shards are left as they are. The
-    folder of a whole study is its own only shard: many small parts become one per cell.
+    All shards must be there, once each, finished, of the same experiment file and of the versions
+    that run now; otherwise a ShardsError says which is not. The shards are left as they are. The
+    folder of a whole experiment is its own only shard: many small parts become one per cell.
     """
     target = _check.path("out", out)
     sources = _ordered([_source(path) for path in _paths(folders)])
-    file, M = _study(sources), sources[0].manifest["replications"]
+    file, M = _experiment(sources), sources[0].manifest["replications"]
     for source in sources:
         _finished(source, file.cells)
     if has_manifest(target):
@@ -82,7 +83,7 @@ def _source(folder: Path) -> _Source:
 
 
 def _ordered(sources: Sequence[_Source]) -> list[_Source]:
-    """Return the shards in order; refuse any that is missing, twice there, or of other shares."""
+    """Return the shards in order; refuse any that is missing, duplicated or split otherwise."""
     first, found = sources[0], dict[int, _Source]()
     for one in sources:
         if one.shard.of != first.shard.of:
@@ -91,7 +92,7 @@ def _ordered(sources: Sequence[_Source]) -> list[_Source]:
             )
         if one.shard.number in found:
             there = found[one.shard.number].folder
-            raise ShardsError(f"shard {one.shard} is there twice: {there} and {one.folder}")
+            raise ShardsError(f"shard {one.shard} appears twice: {there} and {one.folder}")
         found[one.shard.number] = one
     n = first.shard.of
     missing = [i for i in range(1, n + 1) if i not in found] if len(found) < n else []
@@ -102,8 +103,8 @@ def _ordered(sources: Sequence[_Source]) -> list[_Source]:
     return [found[i] for i in range(1, n + 1)]
 
 
-def _study(sources: Sequence[_Source]) -> StudyFile:
-    """Return the study file that all shards have in common; refuse shards of others."""
+def _experiment(sources: Sequence[_Source]) -> ExperimentFile:
+    """Return the experiment file that all shards have in common; refuse shards of others."""
     first = sources[0]
     if first.manifest["versions"] != versions():
         raise ShardsError(f"{first.folder}: {_older(first.manifest['versions'])}")
@@ -111,10 +112,11 @@ def _study(sources: Sequence[_Source]) -> StudyFile:
         for key in ("replications", "versions", "study", "title", "cells"):
             if one.manifest[key] != first.manifest[key]:
                 said = "are not those" if key.endswith("s") else "is not that"
-                raise ShardsError(f"{one.folder}: its {key} {said} of {first.folder}")
-    file = StudyFile.parse(first.manifest["study"], first.manifest["title"])
+                what = "experiment" if key == "study" else key  # the key of 0.5.0 and since
+                raise ShardsError(f"{one.folder}: its {what} {said} of {first.folder}")
+    file = ExperimentFile.parse(first.manifest["study"], first.manifest["title"])
     if [cell.id for cell in file.cells] != [cell["id"] for cell in first.manifest["cells"]]:
-        raise RunsFileError(f"{first.folder}: its cells are not those of its study file")
+        raise RunsFileError(f"{first.folder}: its cells are not those of its experiment file")
     return file
 
 
@@ -126,7 +128,7 @@ def _older(made: Any) -> str:
     return said or "made by other versions"
 
 
-def _finished(source: _Source, cells: Iterable[Cell]) -> None:
+def _finished(source: _Source, cells: Iterable[ExperimentCell]) -> None:
     """Refuse a shard with something missing, or with replications of other shards."""
     begin, end = source.share
     for cell in cells:
@@ -144,7 +146,7 @@ def _finished(source: _Source, cells: Iterable[Cell]) -> None:
             )
 
 
-def _write(target: Path, sources: Sequence[_Source], cells: Iterable[Cell]) -> None:
+def _write(target: Path, sources: Sequence[_Source], cells: Iterable[ExperimentCell]) -> None:
     """Write the cells elsewhere in the folder, and give them their name once they are whole."""
     part = Path(tempfile.mkdtemp(prefix=".merged-", dir=target))
     try:

@@ -1,4 +1,4 @@
-"""Parts of a study as Ray tasks: on the cluster one is connected to, or on a Ray of one's own.
+"""Parts of an experiment as Ray tasks: on the connected cluster, or on a Ray started here.
 
 Ray's backend for joblib has no generator: it would hand over all results at the end.
 """
@@ -42,7 +42,7 @@ def connected(jobs: int, say: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def cluster(address: str) -> Iterator[None]:
-    """Connect to a cluster for a while; it goes on without us."""
+    """Connect to a cluster for a while; it keeps running afterwards."""
     with _begun(address):
         yield
 
@@ -95,11 +95,11 @@ def _unreachable() -> Iterator[None]:
 
 
 def _only_here(address: str) -> None:
-    """Refuse a Ray that listens on the network: whoever reaches it may have code executed."""
+    """Refuse a Ray that listens on the network: whoever reaches it can have code executed."""
     if not ipaddress.ip_address(address).is_loopback:
         raise UnsupportedError(
             f"this Ray listens on {address}, not on this machine alone; "
-            "if that is wanted, call ray.init() before"
+            "if that is wanted, call ray.init() first"
         )
 
 
@@ -127,7 +127,7 @@ def played(work: Callable[[T], R], parts: Sequence[T], jobs: int) -> Generator[R
         if cause is not None and not isinstance(cause, RayError):
             raise cause from None  # the error of the work itself
         raise ResultsError(
-            f"Ray: {_line(problem)}; what is kept stays, go on with --resume (resume=True)"
+            f"Ray: {_line(problem)}; finished parts are kept; go on with --resume (resume=True)"
         ) from problem
     finally:
         for one in running:  # after an error or Ctrl-C, nobody wants them any more
@@ -136,7 +136,7 @@ def played(work: Callable[[T], R], parts: Sequence[T], jobs: int) -> Generator[R
 
 
 def _done(work: Callable[[T], R], part: T) -> R:
-    """Do the work: Ray takes functions only, and a partial one is none."""
+    """Do the work: Ray takes functions only, and a partial is not one."""
     return work(part)
 
 

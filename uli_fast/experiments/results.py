@@ -1,4 +1,4 @@
-"""The results of a study: a folder with a manifest and the parts of every cell."""
+"""The results of an experiment: a folder with a manifest and the parts of every cell."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uli_fast import _check
-from uli_fast._files import read_json, refused, write_text
-from uli_fast.compare import Comparison
+from uli_fast._support.files import read_json, refused, write_text
+from uli_fast._support.versions import versions
 from uli_fast.errors import MissingExtraError, RunsFileError
+from uli_fast.experiments.experiment_file import ExperimentFile
 from uli_fast.experiments.shards import Shard
-from uli_fast.experiments.store import Store
-from uli_fast.experiments.study_file import StudyFile
-from uli_fast.runs import Runs, versions
+from uli_fast.results.comparison import Comparison
+from uli_fast.results.parts import Store
+from uli_fast.results.runs import Runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,9 +29,9 @@ SCHEMA = 1
 
 
 def write_manifest(
-    folder: Path, file: StudyFile, replications: int, shard: Shard | None = None
+    folder: Path, file: ExperimentFile, replications: int, shard: Shard | None = None
 ) -> None:
-    """Write what the folder holds: the study file itself, versions, cells."""
+    """Write what the folder holds: the experiment file itself, versions, cells."""
     cells = [
         {"id": cell.id, "problem": cell.problem, "learner": cell.learner, "spec": dict(cell.spec)}
         for cell in file.cells
@@ -96,7 +97,7 @@ class Results:
         return cls(manifest["title"], M, comparisons, provenance, missing, numbers)
 
     def __repr__(self) -> str:
-        """Name the study and its problems; the runs are in ``comparisons``."""
+        """Name the experiment and its problems; the runs are in ``comparisons``."""
         problems = reprlib.repr(list(self.comparisons))
         kept = sum(len(n) for each in self.numbers.values() for n in each.values())
         left = sum(n for each in self.missing.values() for n in each.values())
@@ -109,7 +110,7 @@ class Results:
         return not self.missing
 
     def digest(self) -> str:
-        """Return the SHA-256 of all arrays: the same however the study was run."""
+        """Return the SHA-256 of all arrays: the same however the experiment was run."""
         total = hashlib.sha256()
         for problem, comparison in sorted(self.comparisons.items()):
             for learner, runs in sorted(comparison.runs.items()):
@@ -160,7 +161,7 @@ def need_parquet() -> None:
 
 
 def kept_in(folder: Path) -> tuple[int, int]:
-    """Return how many replications a study, or a shard of it, has kept, and how many it wants."""
+    """Return how many replications an experiment, or its shard, has kept, and how many it wants."""
     manifest = read_manifest(folder)
     cells = manifest["cells"]
     first, end = (shard_of(manifest) or Shard(1, 1)).share(manifest["replications"])
@@ -169,21 +170,21 @@ def kept_in(folder: Path) -> tuple[int, int]:
 
 
 def shard_of(manifest: Mapping[str, Any]) -> Shard | None:
-    """Return which shard a manifest is of, None if it is of a whole study."""
+    """Return which shard a manifest is of, None if it is of a whole experiment."""
     return Shard(*_check.shard("shard", manifest["shard"])) if "shard" in manifest else None
 
 
 def has_manifest(folder: Path) -> bool:
-    """Return whether a folder holds a study."""
+    """Return whether a folder holds an experiment."""
     with refused(folder):
         return (folder / "manifest.json").exists()
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return what a study's manifest says; any other file is a RunsFileError."""
+    """Return what an experiment's manifest says; any other file is a RunsFileError."""
     path = folder / "manifest.json"
     if not has_manifest(folder):
-        raise RunsFileError(f"{folder} does not hold the results of a study (no manifest.json)")
+        raise RunsFileError(f"{folder} does not hold an experiment's results (no manifest.json)")
     manifest = read_json(path)
     try:
         if manifest["schema"] != SCHEMA:
@@ -201,5 +202,5 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         M = _check.replications("replications", manifest["replications"])
         (shard_of(manifest) or Shard(1, 1)).share(M)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise RunsFileError(f"{path} is not the manifest of a study") from None
+        raise RunsFileError(f"{path} is not the manifest of an experiment") from None
     return dict(manifest)

@@ -1,4 +1,4 @@
-"""Running a study file: parts of replications through joblib, each kept once it is done."""
+"""Running an experiment file: parts of replications through joblib, each kept once it is done."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from uli_fast import _check
-from uli_fast._files import refused
-from uli_fast._progress import duration, follow
+from uli_fast._support.files import refused
+from uli_fast._support.progress import duration, progress_bar
+from uli_fast._support.versions import versions
 from uli_fast.errors import GuaranteeWarning, ResultsError
 from uli_fast.experiments import ray_tasks
 from uli_fast.experiments.build import learner_of, problem_of
+from uli_fast.experiments.experiment_file import ExperimentCell, ExperimentFile
 from uli_fast.experiments.results import (
     Results,
     has_manifest,
@@ -28,14 +30,13 @@ from uli_fast.experiments.results import (
     write_manifest,
 )
 from uli_fast.experiments.shards import Shard
-from uli_fast.experiments.store import Store, locked, refuse_strangers
-from uli_fast.experiments.study_file import Cell, StudyFile
-from uli_fast.experiments.watch import Unwatched, Watch
-from uli_fast.runs import Runs, versions
+from uli_fast.experiments.watch import PartWatch, Unwatched
+from uli_fast.results.parts import Store, locked, refuse_strangers
+from uli_fast.results.runs import Runs
 
 # The most replications that a part may have.
 LARGEST_PART = 4096
-# What may be in a folder of results beside its manifest.
+# What may be in a folder of results besides its manifest.
 OWN = r"\.lock|cells|\.manifest\.json-.*|report\.html|runs\.parquet"
 # Seconds between two looks of a worker process at whether its parent is there.
 LOOK_SECONDS = 1.0
@@ -45,13 +46,13 @@ UNWATCHED = Unwatched()
 class Part(NamedTuple):
     """Replications of a cell that are run together."""
 
-    cell: Cell
+    cell: ExperimentCell
     first: int
     size: int
-    total: int  # replications of the whole study
+    total: int  # replications of the whole experiment
 
 
-def play(part: Part, watch: Watch | Unwatched = UNWATCHED) -> tuple[Part, Runs, float]:
+def play(part: Part, watch: PartWatch | Unwatched = UNWATCHED) -> tuple[Part, Runs, float]:
     """Run a part; the work of one task, in a thread or in a process anywhere."""
     begun = time.perf_counter()
     runs = simulated(part, watch.follow(part))
@@ -60,7 +61,7 @@ def play(part: Part, watch: Watch | Unwatched = UNWATCHED) -> tuple[Part, Runs, 
 
 def simulated(part: Part, progress: bool | Callable[[float], None]) -> Runs:
     """Return the Runs of a part."""
-    from uli_fast.simulate import keeps_plays, simulate
+    from uli_fast.simulation.simulate import keeps_plays, simulate
 
     spec = part.cell.spec
     problem = problem_of("problem", spec["problem"])
@@ -81,7 +82,7 @@ def simulated(part: Part, progress: bool | Callable[[float], None]) -> Runs:
 
 
 def play_as(
-    expected: Mapping[str, str], watch: Watch | Unwatched, part: Part
+    expected: Mapping[str, str], watch: PartWatch | Unwatched, part: Part
 ) -> tuple[Part, Runs, float]:
     """Run a part somewhere else, if the versions there are those of the process that asks."""
     here = versions()
@@ -113,9 +114,9 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Say nothing of missing guarantees, said once for the cell, nor of parts given up.
+    """Silence warnings about missing guarantees, given once per cell, and about parts given up.
 
-    Those are what joblib warns of when a run ends early; the error says why it did.
+    Joblib warns of the latter when a run ends early; the error says why it did.
     Filters belong to the whole process. So it is the main thread that sets them: of a worker
     process here, of the caller for threads, who need not.
     """
@@ -129,7 +130,7 @@ def _quiet() -> Iterator[None]:
 
 
 def run(
-    study: StudyFile | str | os.PathLike[str],
+    experiment: ExperimentFile | str | os.PathLike[str],
     folder: str | os.PathLike[str],
     *,
     resume: bool = False,
@@ -141,12 +142,12 @@ def run(
     progress: bool | Callable[[float], None] | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Results:
-    """Run a study into a folder and return its results.
+    """Run an experiment into a folder and return its results.
 
     Parameters
     ----------
-    study
-        A study file, or its path.
+    experiment
+        An experiment file, or its path.
     folder
         Where results are kept. Every part is written as soon as it is done.
     resume
@@ -161,7 +162,7 @@ def run(
     backend
         A backend of joblib: "threading" (the default), "loky" for processes, or one that is
         registered; ``joblib.parallel_config`` around the call chooses one too, as for Dask.
-        Or "ray": tasks of the Ray that is connected, or of one that runs here meanwhile.
+        Or "ray": tasks of the Ray that is connected, or of one started here for the run.
     keep_every
         Seconds of work that a part should hold; replications are never cut.
     progress
@@ -169,7 +170,10 @@ def run(
     say
         Receives a sentence now and then, such as how long it will take.
     """
-    file = study if isinstance(study, StudyFile) else StudyFile.read(study)
+    if isinstance(experiment, ExperimentFile):
+        file = experiment
+    else:
+        file = ExperimentFile.read(experiment)
     asked = None if replications is None else _check.replications("replications", replications)
     workers = _check.jobs("jobs", jobs)
     keep_every = _check.positive("keep_every", keep_every)
@@ -194,7 +198,7 @@ def run(
         with refused(target):
             write_manifest(target, file, M, mine)
         work = _Work(file.cells, stores, (M, workers, keep_every), backend, say, _share(mine, M))
-        with _quiet(), follow(progress, 1) as bar:
+        with _quiet(), progress_bar(progress, 1) as bar:
             work.do(lambda fraction: bar.report(0, min(fraction, 0.999)))
     return Results.load(target)
 
@@ -205,7 +209,11 @@ def _share(shard: Shard | None, replications: int) -> tuple[int, int]:
 
 
 def _before(
-    target: Path, file: StudyFile, resume: bool, shard: Shard | None, say: Callable[[str], None]
+    target: Path,
+    file: ExperimentFile,
+    resume: bool,
+    shard: Shard | None,
+    say: Callable[[str], None],
 ) -> int:
     """Return how many replications were asked for before, 0 if this is the first time."""
     if not has_manifest(target):
@@ -230,7 +238,7 @@ def _before(
 
 
 def _number(
-    file: StudyFile,
+    file: ExperimentFile,
     asked: int | None,
     before: int,
     stores: Iterable[Store],
@@ -249,13 +257,13 @@ def _number(
 
 
 def _called(shard: Shard | None) -> str:
-    return "a whole study" if shard is None else f"shard {shard}"
+    return "a whole experiment" if shard is None else f"shard {shard}"
 
 
 def _settled(
-    target: Path, file: StudyFile, asked: int | None, before: int, say: Callable[[str], None]
+    target: Path, file: ExperimentFile, asked: int | None, before: int, say: Callable[[str], None]
 ) -> int:
-    """Return how many replications a study of shards has; another number means other shares."""
+    """Return how many replications a sharded experiment has; another number means other shares."""
     wanted = asked or before or file.replications
     if before and wanted != before:
         raise ResultsError(
@@ -271,7 +279,7 @@ def _settled(
 class _Work:
     """What is still to be done, and how long parts take."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[ExperimentCell, ...]
     stores: Mapping[str, Store]  # by cell
     size: tuple[int, int, float]  # replications, parts at once, seconds of a part
     backend: str | None
@@ -288,12 +296,12 @@ class _Work:
         if whole == 0:
             self.say("nothing is missing")
             return
-        watch = Watch(whole, report, self.say)
+        watch = PartWatch(whole, report, self.say)
         with self._workers():
             for chosen in (self._pilots(), self._pilots(slower_than=0.3), self._rest()):
                 self._keep(list(chosen), watch)
 
-    def _keep(self, parts: list[Part], watch: Watch) -> None:
+    def _keep(self, parts: list[Part], watch: PartWatch) -> None:
         """Play parts and keep each once it is done, at once, also after Ctrl-C."""
         with watch.trying(parts), closing(self._played(parts, watch)) as played:
             for part, runs, seconds in played:
@@ -307,7 +315,7 @@ class _Work:
             ray_tasks.connected(self.size[1], self.say) if self.backend == "ray" else nullcontext()
         )
 
-    def _missing(self, cell: Cell) -> list[tuple[int, int]]:
+    def _missing(self, cell: ExperimentCell) -> list[tuple[int, int]]:
         first, end = self.share
         return self.stores[cell.id].missing(end, first)
 
@@ -331,7 +339,7 @@ class _Work:
                 for at in range(first, first + n, fair):
                     yield Part(cell, at, min(fair, first + n - at), M)
 
-    def _played(self, parts: list[Part], watch: Watch) -> Generator[tuple[Part, Runs, float]]:
+    def _played(self, parts: list[Part], watch: PartWatch) -> Generator[tuple[Part, Runs, float]]:
         from joblib import parallel_config
 
         jobs = self.size[1]

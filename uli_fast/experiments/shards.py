@@ -1,4 +1,4 @@
-"""Shards of a study: a share of its replications each, run apart and merged."""
+"""Shards of an experiment: a share of its replications each, run apart and merged."""
 
 from __future__ import annotations
 

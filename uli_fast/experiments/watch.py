@@ -1,6 +1,6 @@
 """How far parts have come while they are played, and how long a slow first one will take.
 
-A learner that cannot skip (UCB on equal arms) may take years to 10^18 rounds: that is to be said
+A learner that cannot skip (UCB on equal arms) may take years to 10^18 rounds: that should be said
 while its first replication is played, not after it.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from uli_fast import _clock
-from uli_fast._names import label
-from uli_fast._progress import duration, share
+from uli_fast._support import clock
+from uli_fast._support.progress import duration, percentage
+from uli_fast._support.text import label
 
 if TYPE_CHECKING:
     from uli_fast.experiments.running import Part
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 SLOW = 10.0
 # Seconds between two reports of a part.
 OFTEN = 0.2
-# Seconds after which replications that are played where nobody can look are tried here, and for
+# Seconds after which replications that are played out of sight are tried here, and for
 # how long each.
 UNSEEN, TRIAL = 10.0, 3.0
 
 
-class Watch:
-    """Follows the parts of a study as threads of this process play them.
+class PartWatch:
+    """Follows the parts of an experiment as threads of this process play them.
 
     Another process gets a copy that says nothing. What is slow there is tried here, for a while.
     """
@@ -49,13 +49,13 @@ class Watch:
 
     def follow(self, part: Part) -> Callable[[float], None]:
         """Return what the thread that plays a part tells its fraction done."""
-        key, begun = (part.cell.id, part.first), _clock.now()
+        key, begun = (part.cell.id, part.first), clock.now()
         again, next_told = begun, SLOW
         self._here = True
 
         def note(fraction: float) -> None:
             nonlocal again, next_told
-            now = _clock.now()
+            now = clock.now()
             if now < again or fraction >= 1.0:
                 return
             again = now + OFTEN
@@ -103,7 +103,7 @@ class Watch:
         if fraction > 0.0:
             cell = f"{label(part.cell.learner)} on {label(part.cell.problem)}"
             self._say(
-                f"{cell}: {how}{share(fraction)} of a replication after {duration(seconds)}, "
+                f"{cell}: {how}{percentage(fraction)} of a replication after {duration(seconds)}, "
                 f"at this pace {duration(seconds / fraction)} for each"
             )
 
@@ -112,7 +112,7 @@ class Unwatched:
     """Takes the place of a Watch in another process."""
 
     def follow(self, part: Part) -> bool:
-        """Return that nothing is to be told."""
+        """Return False: nothing is to be told."""
         return False
 
 
@@ -123,15 +123,15 @@ class _EnoughError(Exception):
 def tried(part: Part, over: threading.Event) -> tuple[float, float] | None:
     """Return the fraction of a part that is played in some seconds, and the seconds it took.
 
-    None where it was done before, or cannot be told: what goes wrong, goes wrong in earnest too.
+    None where it was done before, or cannot be told: what fails here will fail in the run too.
     """
     from uli_fast.experiments.running import simulated
 
-    begun, latest = _clock.now(), (0.0, 0.0)
+    begun, latest = clock.now(), (0.0, 0.0)
 
     def note(fraction: float) -> None:
         nonlocal latest
-        latest = fraction, _clock.now() - begun
+        latest = fraction, clock.now() - begun
         if latest[1] > TRIAL or over.is_set():
             raise _EnoughError
 

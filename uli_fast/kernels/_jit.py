@@ -29,11 +29,11 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Class = TypeVar("_Class", bound=type)
 
 
-def _fingerprint() -> str:
+def sources_fingerprint(kernels: Path) -> str:
     """Hash the kernels' sources, the versions and the flags that shape the machine code."""
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.name.encode())
+    for source in sorted(kernels.rglob("*.py")):  # shared parts stand in subfolders
+        digest.update(source.relative_to(kernels).as_posix().encode())
         digest.update(source.read_bytes())
     for word in (sys.version, np.__version__, numba.__version__, str(config.BOUNDSCHECK)):
         digest.update(word.encode())
@@ -50,7 +50,7 @@ def _user_cache() -> Path:
 
 def _prepare_cache() -> Path | None:
     """Return a writable cache folder without half-written files, or None."""
-    folder = _user_cache() / "uli_fast" / _fingerprint()
+    folder = _user_cache() / "uli_fast" / sources_fingerprint(Path(__file__).parent)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
@@ -61,7 +61,7 @@ def _prepare_cache() -> Path | None:
                 entry.unlink(missing_ok=True)
     except OSError as problem:
         warnings.warn(
-            f"compiled kernels are not kept on disk ({problem}); every process will compile anew",
+            f"compiled kernels are not kept on disk ({problem}); each process compiles them again",
             CacheWarning,
             stacklevel=2,
         )
@@ -128,7 +128,7 @@ def by_type(function: Callable[..., Any]) -> Callable[[_Function], _Function]:
 def typed_once(fields: _Class) -> _Class:
     """Let Numba recall the types of a tuple of arrays, small numbers and a generator.
 
-    It has no quick way to recognise a generator, and so works out the type of every field anew
+    It has no quick way to recognise a generator, and so works out the type of every field again
     at each call: tens of us, as much as a whole run that skips. Fields whose type depends on
     more than their class, such as tuples, or integers from 2^63 on, must not be among them.
     """

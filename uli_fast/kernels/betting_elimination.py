@@ -18,8 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64, Total
-from uli_fast.kernels._arms import ROUND, ArmState, Record, count_active, next_stop, note, play_out
-from uli_fast.kernels._book import (
+from uli_fast.kernels._jit import by_type, kernel, lean_kernel, lean_step
+from uli_fast.kernels.arms.state import (
+    ROUND,
+    ArmState,
+    RoundRecord,
+    count_active,
+    next_stop,
+    note,
+    play_out,
+)
+from uli_fast.kernels.betting.book import (
     ENTERED,
     FIRST,
     LEADER,
@@ -34,8 +43,8 @@ from uli_fast.kernels._book import (
     take_one,
     take_sums,
 )
-from uli_fast.kernels._jit import by_type, kernel, lean_kernel, lean_step
-from uli_fast.kernels._rewards import (
+from uli_fast.kernels.betting.wealth import LOG_2, log_add, log_mix, next_look
+from uli_fast.kernels.rewards.laws import (
     DETERMINISTIC,
     GAUSSIAN,
     BernoulliLaw,
@@ -44,7 +53,6 @@ from uli_fast.kernels._rewards import (
     play_one,
     total_after,
 )
-from uli_fast.kernels._wealth import LOG_2, log_add, log_mix, next_look
 
 # A bet leaves for ever once it has less than e^-60 of its money for every pair.
 WORTHLESS = -60.0
@@ -201,7 +209,7 @@ def sweep_order(active: B1, leader: int, r: int, order: I64) -> int:
 
 
 @kernel
-def note_block(record: Record, n: I64, order: I64, L: int, t: int, k: int) -> None:
+def note_block(record: RoundRecord, n: I64, order: I64, L: int, t: int, k: int) -> None:
     """Record k sweeps of L rounds after round t; n is from before."""
     rounds, plays, at = record.rounds, record.plays, record.at[0]
     while at < rounds.shape[0] and rounds[at] <= t + k * L:
@@ -296,7 +304,7 @@ def play_rounds(
     start: BlockStart,
     book: Book,
     bets: Bets,
-    record: Record,
+    record: RoundRecord,
     T: int,
     budget: int,
 ) -> bool:
@@ -343,7 +351,7 @@ def play_skipping(
     start: BlockStart,
     book: Book,
     bets: Bets,
-    record: Record,
+    record: RoundRecord,
     T: int,
     budget: int,
 ) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 from numba import types
 
 from uli_fast._typing import B1, I64
-from uli_fast.kernels._arms import ROUND, ArmState, Record, least_played, note
 from uli_fast.kernels._jit import by_type, kernel, transient_kernel
-from uli_fast.kernels._rewards import Law, play_one
+from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord, least_played, note
+from uli_fast.kernels.rewards.laws import Law, play_one
 
 GOING, DONE, EMPTY, BAD_MASK = 0, 1, 2, 3
 
@@ -28,7 +28,7 @@ def restrict(active: B1, keep: B1, eliminated: I64, t: int) -> bool:
 
 
 @kernel
-def play_arm(law: Law, state: ArmState, record: Record) -> int:
+def play_arm(law: Law, state: ArmState, record: RoundRecord) -> int:
     """Play the least played active arm and return it."""
     t = state.clock[ROUND] + 1
     a = least_played(state.n, state.active)
@@ -52,7 +52,9 @@ def _is_mask(keep: Any) -> Callable[..., bool]:
 
 
 @transient_kernel
-def play_rounds(rule: Any, law: Law, state: ArmState, record: Record, T: int, played: I64) -> int:
+def play_rounds(
+    rule: Any, law: Law, state: ArmState, record: RoundRecord, T: int, played: I64
+) -> int:
     """Play up to len(played) rounds, noting the arms in ``played``; return the status."""
     n, total, active = state.n.copy(), state.total.copy(), state.active.copy()
     for i in range(min(played.shape[0], T - state.clock[ROUND])):

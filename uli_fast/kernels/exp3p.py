@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64, U64
-from uli_fast.kernels._arms import ROUND, ArmState
 from uli_fast.kernels._jit import by_type, fma, kernel, step
-from uli_fast.kernels._rewards import Law, draw_reward
+from uli_fast.kernels.arms.state import ROUND, ArmState
+from uli_fast.kernels.rewards.laws import Law, draw_reward
 
-# Weights are rescaled by a power of two every so many rounds of a phase.
+# Rounds of a phase between two rescalings of the weights by a power of two.
 RESCALED = 256
 
 # Rows of the scratch buffer: the uniform, (1 - gamma) / W, the cumulative
@@ -61,7 +61,7 @@ WIDE = Wide().lanes
 
 
 def shape_of(replications: int) -> Shape:
-    """Return how to play so many replications; what a lane computes does not depend on it."""
+    """Return how to play this many replications; what a lane computes does not depend on it."""
     return Single() if replications < 3 else Wide()  # one wide round costs three single ones
 
 
@@ -355,7 +355,7 @@ def update_once(state: Exp3PState, arm: int, loss: float) -> None:
 def play_rounds(
     base: Exp3PState, law: Law, arms: I64, run: ArmState, offset: float, slope: float, rounds: int
 ) -> None:
-    """Play so many rounds; arms[i] is the i-th arm of the phase, losses are offset - slope X."""
+    """Play this many rounds; arms[i] is the i-th arm of the phase, losses are offset - slope X."""
     t = run.clock[ROUND]
     for _ in range(rounds):
         i = choose(base, law.rng.random())

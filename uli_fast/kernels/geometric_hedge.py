@@ -12,9 +12,9 @@ import math
 from typing import NamedTuple
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._arms import ROUND, ArmState
 from uli_fast.kernels._jit import kernel, step
-from uli_fast.kernels._rewards import Law, draw_reward
+from uli_fast.kernels.arms.state import ROUND, ArmState
+from uli_fast.kernels.rewards.laws import Law, draw_reward
 
 
 class HedgeState(NamedTuple):
@@ -141,7 +141,7 @@ def update_once(state: HedgeState, arm: int, loss: float) -> None:
 def play_rounds(
     base: HedgeState, law: Law, arms: I64, run: ArmState, offset: float, slope: float, rounds: int
 ) -> None:
-    """Play so many rounds; arms[i] is the i-th arm of the phase, losses are offset - slope X."""
+    """Play this many rounds; arms[i] is the i-th arm of the phase, losses are offset - slope X."""
     t = run.clock[ROUND]
     for _ in range(rounds):
         i = choose(base, law.rng.random())

@@ -6,12 +6,12 @@ max{q in [0, 1] : N_a kl(mean_a, q) <= log t + c log log t}, with c = 3 in the p
 recommended for use, which is what is done here. Ties go to the smallest index. (For rewards
 without a range the divergence is that of Gaussians and the index is a bonus: kernels/ucb.py.)
 
-An index grows with log t, and the less the larger log t is: a tangent bounds it from above. So
+An index grows with log t, more and more slowly: a tangent bounds it from above. So
 only the indices that may matter are computed (``front``, ``best_rival``).
 
 While q bounds the others, arm A leads if its sum is above B(n) = min{S : n kl(S / n, q) <= log t}.
 n kl(S / n, q) is convex in (n, S), so B is convex and lies below its chords: arms are followed
-along straight lines as those of kernels/_leads.py are.
+along straight lines as those of kernels/arms/optimistic_skip.py are.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._arms import ROUND, ArmState, Record, next_stop, note, note_run, play_out
-from uli_fast.kernels._blocks import mean_floor
 from uli_fast.kernels._jit import kernel, step
-from uli_fast.kernels._kl import above, below
-from uli_fast.kernels._leads import (
+from uli_fast.kernels.arms.kl import above, below
+from uli_fast.kernels.arms.optimism import LONGEST_STRETCH, SHORT_STRETCH, leader, stretch
+from uli_fast.kernels.arms.optimistic_skip import (
     FIRST_BLOCK,
     LOW,
     SHORTEST_BLOCK,
@@ -34,9 +33,24 @@ from uli_fast.kernels._leads import (
     SINGLE_ROUNDS,
     WINDOW,
 )
-from uli_fast.kernels._lines import is_fresh, longest_block, play_above, walk, walk_fresh
-from uli_fast.kernels._optimism import LONGEST_STRETCH, SHORT_STRETCH, leader, stretch
-from uli_fast.kernels._rewards import Law, RealLaw, play_one, total_after
+from uli_fast.kernels.arms.state import (
+    ROUND,
+    ArmState,
+    RoundRecord,
+    next_stop,
+    note,
+    note_run,
+    play_out,
+)
+from uli_fast.kernels.rewards.above_line import (
+    is_fresh,
+    longest_block,
+    play_above,
+    walk,
+    walk_fresh,
+)
+from uli_fast.kernels.rewards.blocks import mean_floor
+from uli_fast.kernels.rewards.laws import Law, RealLaw, play_one, total_after
 
 # What an index and its bounds may be off by, so that blocks decide as single rounds do.
 MARGIN = 4e-15
@@ -178,7 +192,7 @@ def restore_indices(state: ArmState) -> KlIndices:
 
 
 @kernel
-def play_first(law: Law, state: ArmState, ix: KlIndices, record: Record, T: int) -> None:
+def play_first(law: Law, state: ArmState, ix: KlIndices, record: RoundRecord, T: int) -> None:
     """Play each arm once (rounds 1..K)."""
     while state.clock[ROUND] < min(T, state.n.shape[0]):
         a = state.clock[ROUND]
@@ -188,7 +202,7 @@ def play_first(law: Law, state: ArmState, ix: KlIndices, record: Record, T: int)
 
 
 @step
-def play_singly(law: Law, state: ArmState, ix: KlIndices, record: Record, rounds: int) -> None:
+def play_singly(law: Law, state: ArmState, ix: KlIndices, record: RoundRecord, rounds: int) -> None:
     """Play single rounds, along a line while one arm leads."""
     end = state.clock[ROUND] + rounds
     longest = 1
@@ -215,7 +229,7 @@ def play_singly(law: Law, state: ArmState, ix: KlIndices, record: Record, rounds
 
 
 @kernel
-def play_rounds(law: Law, state: ArmState, record: Record, T: int, budget: int) -> bool:
+def play_rounds(law: Law, state: ArmState, record: RoundRecord, T: int, budget: int) -> bool:
     """Play single rounds until T or until the budget is spent; say whether T is reached."""
     ix = restore_indices(state)
     play_first(law, state, ix, record, T)
@@ -243,7 +257,7 @@ def safe_plays(law: RealLaw, state: ArmState, ix: KlIndices, A: int, level: floa
 
 
 @kernel
-def play_skipping(law: RealLaw, state: ArmState, record: Record, T: int, budget: int) -> bool:
+def play_skipping(law: RealLaw, state: ArmState, record: RoundRecord, T: int, budget: int) -> bool:
     """Play rewards in [0, 1] in blocks in which the leader stays ahead, else one by one."""
     if state.n.shape[0] == 1:
         play_out(state, record, 0, T)
@@ -307,7 +321,7 @@ def follow_line(law: Any, state: ArmState, ix: KlIndices) -> tuple[int, int, Any
 
 
 @kernel
-def play_lines(law: Law, state: ArmState, record: Record, T: int, budget: int) -> bool:
+def play_lines(law: Law, state: ArmState, record: RoundRecord, T: int, budget: int) -> bool:
     """Play Bernoulli rewards along lines, in blocks where these are far away."""
     if state.n.shape[0] == 1:
         play_out(state, record, 0, T)

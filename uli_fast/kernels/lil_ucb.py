@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uli_fast.kernels import _optimism
 from uli_fast.kernels._jit import by_type
+from uli_fast.kernels.arms import optimism
 
 
 class LilRule(NamedTuple):
@@ -18,7 +18,7 @@ class LilRule(NamedTuple):
     factor: float  # 2R
 
 
-@by_type(_optimism.confidence)
+@by_type(optimism.confidence)
 def _confidence(rule: Any, t: Any) -> Callable[..., float] | None:
     def lil_ucb_confidence(rule: Any, t: Any) -> float:
         return rule.log_six_over_delta  # type: ignore[no-any-return]
@@ -26,7 +26,7 @@ def _confidence(rule: Any, t: Any) -> Callable[..., float] | None:
     return lil_ucb_confidence if rule.instance_class is LilRule else None
 
 
-@by_type(_optimism.radius)
+@by_type(optimism.radius)
 def _radius(rule: Any, level: Any, n: Any) -> Callable[..., float] | None:
     def lil_ucb_radius(rule: Any, level: Any, n: Any) -> float:
         return rule.factor * np.sqrt((np.log(np.log(max(n, np.e))) + level) / n)  # type: ignore[no-any-return]
@@ -34,6 +34,6 @@ def _radius(rule: Any, level: Any, n: Any) -> Callable[..., float] | None:
     return lil_ucb_radius if rule.instance_class is LilRule else None
 
 
-@by_type(_optimism.moves)
+@by_type(optimism.moves)
 def _moves(rule: Any) -> Callable[..., bool] | None:
     return (lambda rule: False) if rule.instance_class is LilRule else None

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64
-from uli_fast.kernels._arms import ROUND, ArmState, Record, note
 from uli_fast.kernels._jit import kernel, step
-from uli_fast.kernels._rewards import Law, draw_reward
+from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord, note
+from uli_fast.kernels.rewards.laws import Law, draw_reward
 
 # Plays between two fresh inverses: rank-one updates drift.
 REFRESH = 1024
@@ -79,7 +79,7 @@ def play_rounds(
     ridge: Ridge,
     law: Law,
     state: ArmState,
-    record: Record,
+    record: RoundRecord,
     parameters: tuple[float, float, float, float],
     T: int,
     budget: int,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from uli_fast._typing import I64
-from uli_fast.kernels._arms import ROUND, ArmState, Record, next_stop, note, note_run
 from uli_fast.kernels._jit import kernel
-from uli_fast.kernels._rewards import Law, play_one, total_after
+from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord, next_stop, note, note_run
+from uli_fast.kernels.rewards.laws import Law, play_one, total_after
 
 
 @kernel
-def play_skipping(law: Law, state: ArmState, record: Record, left: I64, T: int) -> bool:
+def play_skipping(law: Law, state: ArmState, record: RoundRecord, left: I64, T: int) -> bool:
     """Play what is left of every quota, one draw each; say whether all were played by T.
 
     A quota is drawn whole, so that a path does not depend on T; the record is cut.
@@ -27,7 +27,9 @@ def play_skipping(law: Law, state: ArmState, record: Record, left: I64, T: int) 
 
 
 @kernel
-def play_rounds(law: Law, state: ArmState, record: Record, left: I64, T: int, budget: int) -> bool:
+def play_rounds(
+    law: Law, state: ArmState, record: RoundRecord, left: I64, T: int, budget: int
+) -> bool:
     """Play single rounds until the quotas, T or the budget is reached; say if all were played."""
     for a in range(left.shape[0]):
         while left[a] > 0 and state.clock[ROUND] < T and budget > 0:

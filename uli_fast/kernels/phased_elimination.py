@@ -11,9 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import I64, Total
-from uli_fast.kernels._arms import PHASE, ROUND, ArmState, Record, next_stop, note, note_run
 from uli_fast.kernels._jit import kernel
-from uli_fast.kernels._rewards import Law, play_one, total_after
+from uli_fast.kernels.arms.state import (
+    PHASE,
+    ROUND,
+    ArmState,
+    RoundRecord,
+    next_stop,
+    note,
+    note_run,
+)
+from uli_fast.kernels.rewards.laws import Law, play_one, total_after
 
 # Beyond every horizon, and still within int64 when added to a round.
 LARGEST_QUOTA = 4e18
@@ -83,7 +91,7 @@ def play_rounds(
     law: Law,
     state: ArmState,
     start: PhaseStart,
-    record: Record,
+    record: RoundRecord,
     delta: float,
     R: float,
     T: int,
@@ -116,7 +124,7 @@ def play_skipping(
     law: Law,
     state: ArmState,
     start: PhaseStart,
-    record: Record,
+    record: RoundRecord,
     delta: float,
     R: float,
     T: int,

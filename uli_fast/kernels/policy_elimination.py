@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from uli_fast._typing import F64, I8
-from uli_fast.kernels._enumeration import Enumeration, choose_by_enumeration
-from uli_fast.kernels._induction import Induction, choose_by_induction
 from uli_fast.kernels._jit import by_type, kernel, lean_kernel, lean_step
-from uli_fast.kernels._ledger import Ledger, enter, is_full
-from uli_fast.kernels._mdp import MdpLaw, Model, Path, count, drawn, walk
-from uli_fast.kernels._search import FOUND, Search, choose_by_search
-from uli_fast.kernels._trie import Trie, choose_by_trie
+from uli_fast.kernels.mdp.backward_induction import Induction, choose_by_induction
+from uli_fast.kernels.mdp.enumeration import Enumeration, choose_by_enumeration
+from uli_fast.kernels.mdp.episodes import EpisodePath, MdpLaw, Model, count, drawn, walk
+from uli_fast.kernels.mdp.policy_log import PolicyLog, enter, is_full
+from uli_fast.kernels.mdp.search import FOUND, Search, choose_by_search
+from uli_fast.kernels.mdp.trie import Trie, choose_by_trie
 
 Chooser = Induction | Enumeration | Trie | Search
 
@@ -45,7 +45,7 @@ def open_phase(model: Model, b: F64) -> None:
 
 
 @lean_step
-def absorb(model: Model, b: F64, path: Path) -> None:
+def absorb(model: Model, b: F64, path: EpisodePath) -> None:
     """Learn from an episode."""
     H = path.state.shape[0]
     model.starts[path.state[0]] += 1
@@ -55,25 +55,25 @@ def absorb(model: Model, b: F64, path: Path) -> None:
 
 
 @lean_kernel
-def learn(model: Model, b: F64, path: Path) -> None:
+def learn(model: Model, b: F64, path: EpisodePath) -> None:
     """Learn from an episode."""
     absorb(model, b, path)
 
 
 @lean_step
-def arrive(law: MdpLaw, path: Path) -> int:
+def arrive(law: MdpLaw, path: EpisodePath) -> int:
     """Draw the initial state of an episode."""
     path.state[0] = drawn(law.start, law.rng.random())
     return int(path.state[0])
 
 
 @lean_step
-def follow(law: MdpLaw, model: Model, b: F64, ledger: Ledger, path: Path) -> None:
+def follow(law: MdpLaw, model: Model, b: F64, policy_log: PolicyLog, path: EpisodePath) -> None:
     """Play the episode's policy and learn from it."""
     walk(law, path)
     absorb(model, b, path)
-    ledger.clock[0] += 1
-    enter(ledger, path.pi, ledger.clock[0])
+    policy_log.clock[0] += 1
+    enter(policy_log, path.pi, policy_log.clock[0])
 
 
 # One loop for each way of choosing: a small MDP is played twice as fast as through a common
@@ -82,55 +82,79 @@ def follow(law: MdpLaw, model: Model, b: F64, ledger: Ledger, path: Path) -> Non
 
 @lean_kernel
 def play_by_induction(
-    chooser: Induction, law: MdpLaw, model: Model, b: F64, ledger: Ledger, path: Path, n: int
+    chooser: Induction,
+    law: MdpLaw,
+    model: Model,
+    b: F64,
+    policy_log: PolicyLog,
+    path: EpisodePath,
+    n: int,
 ) -> int:
-    """Play n episodes, or as many as the ledger has room for."""
+    """Play n episodes, or as many as the log has room for."""
     for _ in range(n):
-        if is_full(ledger):
+        if is_full(policy_log):
             return NO_ROOM
         choose_by_induction(chooser, model, arrive(law, path), path.pi)
-        follow(law, model, b, ledger, path)
+        follow(law, model, b, policy_log, path)
     return PLAYED
 
 
 @lean_kernel
 def play_by_enumeration(
-    chooser: Enumeration, law: MdpLaw, model: Model, b: F64, ledger: Ledger, path: Path, n: int
+    chooser: Enumeration,
+    law: MdpLaw,
+    model: Model,
+    b: F64,
+    policy_log: PolicyLog,
+    path: EpisodePath,
+    n: int,
 ) -> int:
-    """Play n episodes, or as many as the ledger has room for."""
+    """Play n episodes, or as many as the log has room for."""
     for _ in range(n):
-        if is_full(ledger):
+        if is_full(policy_log):
             return NO_ROOM
         choose_by_enumeration(chooser, model, arrive(law, path), path.pi)
-        follow(law, model, b, ledger, path)
+        follow(law, model, b, policy_log, path)
     return PLAYED
 
 
 @lean_kernel
 def play_by_trie(
-    chooser: Trie, law: MdpLaw, model: Model, b: F64, ledger: Ledger, path: Path, n: int
+    chooser: Trie,
+    law: MdpLaw,
+    model: Model,
+    b: F64,
+    policy_log: PolicyLog,
+    path: EpisodePath,
+    n: int,
 ) -> int:
-    """Play n episodes, or as many as the ledger has room for."""
+    """Play n episodes, or as many as the log has room for."""
     for _ in range(n):
-        if is_full(ledger):
+        if is_full(policy_log):
             return NO_ROOM
         choose_by_trie(chooser, model, arrive(law, path), path.pi)
-        follow(law, model, b, ledger, path)
+        follow(law, model, b, policy_log, path)
     return PLAYED
 
 
 @lean_kernel
 def play_by_search(
-    chooser: Search, law: MdpLaw, model: Model, b: F64, ledger: Ledger, path: Path, n: int
+    chooser: Search,
+    law: MdpLaw,
+    model: Model,
+    b: F64,
+    policy_log: PolicyLog,
+    path: EpisodePath,
+    n: int,
 ) -> int:
-    """Play n episodes, or as many as the ledger has room for and the search allows."""
+    """Play n episodes, or as many as the log has room for and the search allows."""
     for _ in range(n):
-        if is_full(ledger):
+        if is_full(policy_log):
             return NO_ROOM
         status = choose_by_search(chooser, model, arrive(law, path), path.pi)
         if status != FOUND:
             return TOO_MANY
-        follow(law, model, b, ledger, path)
+        follow(law, model, b, policy_log, path)
     return PLAYED
 
 

@@ -3,7 +3,7 @@
 All candidates still in the race are scored on the same instances, so their scores may depend on
 each other in any way; only the mean of a difference x_j - x_a given the past is used (proof in
 docs/proofs_race.md). N = 0: instances are draws from a population. N > 0: they are a list of N,
-drawn without replacement. What is left of the list has another mean then: if j is no better than
+drawn without replacement. What is left of the list then has another mean: if j is no better than
 a on the whole list, that of x_j - x_a on the rest is at most -S / (N - n), S the sum so far.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from uli_fast._typing import B1, F64, I64
 from uli_fast.kernels._jit import kernel
-from uli_fast.kernels._wealth import LOG_2, boundary, log_add, log_mix, next_look
+from uli_fast.kernels.betting.wealth import LOG_2, boundary, log_add, log_mix, next_look
 from uli_fast.kernels.betting_elimination import lead
 
 # Bets u_k = 2^(-k/2); bet k takes part once 0.01 / u_k^2 instances have been seen: before that it
@@ -128,7 +128,7 @@ def tied(n: int) -> float:
 
 @kernel
 def look(state: RaceState, level: float, N: int) -> int:
-    """Drop whom the leader beats: by betting, or as the rest of the list cannot help."""
+    """Drop those that the leader beats: by betting, or because the rest of the list cannot help."""
     j, n = lead(state.lo, state.active), state.n[0]
     for a in range(state.lo.size):
         if a != j and state.active[a]:

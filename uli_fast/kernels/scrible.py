@@ -17,15 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64
-from uli_fast.kernels._arms import ArmState
 from uli_fast.kernels._jit import kernel, step
-from uli_fast.kernels._rewards import Law, draw_reward
+from uli_fast.kernels.arms.state import ArmState
+from uli_fast.kernels.rewards.laws import Law, draw_reward
 
 # Positions in ScribleState.clock.
 ROUND, CLIPS = 0, 1
 # Newton's method stops after a step from this decrement, or after this many steps.
 SMALL_DECREMENT, MOST_STEPS = 1e-9, 200
-# Numbers this close, relatively, are equal: what is played must not hang on rounding.
+# Numbers this close, relatively, are equal: what is played must not depend on rounding.
 TIE = 1e-9
 
 
@@ -360,7 +360,7 @@ def play_rounds(
     slope: float,
     rounds: int,
 ) -> None:
-    """Play so many rounds; arms[i] is the i-th arm of the phase, losses are offset - slope X."""
+    """Play this many rounds; arms[i] is the i-th arm of the phase, losses are offset - slope X."""
     t = run.clock[0]
     for _ in range(rounds):
         i = choose(hull, state, law.rng.random(), law.rng.random())

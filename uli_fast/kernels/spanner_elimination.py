@@ -16,7 +16,7 @@ from uli_fast._typing import F64
 from uli_fast.kernels._jit import kernel
 
 
-class Columns(NamedTuple):
+class SpannerColumns(NamedTuple):
     """A square matrix with its inverse and the logarithm of its determinant."""
 
     A: F64  # (d, d)

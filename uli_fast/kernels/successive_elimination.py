@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64, Total
-from uli_fast.kernels._arms import (
+from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels.arms.event import EventWatch, Span, is_watched, leaves, may_leave, watch_alone
+from uli_fast.kernels.arms.state import (
     ROUND,
     ArmState,
-    Record,
+    RoundRecord,
     count_active,
     least_played,
     next_stop,
@@ -22,7 +24,8 @@ from uli_fast.kernels._arms import (
     note_sweeps,
     play_out,
 )
-from uli_fast.kernels._blocks import (
+from uli_fast.kernels.arms.successive_width import Band, width
+from uli_fast.kernels.rewards.blocks import (
     BLOCK_FAILURE,
     SHORTEST_SWEEPS,
     draw_sweeps,
@@ -30,10 +33,7 @@ from uli_fast.kernels._blocks import (
     plan_sweeps,
     swing,
 )
-from uli_fast.kernels._event import Span, Watch, is_watched, leaves, may_leave, watch_alone
-from uli_fast.kernels._intervals import Band, width
-from uli_fast.kernels._jit import kernel, step
-from uli_fast.kernels._rewards import Law, play_one
+from uli_fast.kernels.rewards.laws import Law, play_one
 
 # Blocks start at this many pulls per arm.
 FIRST_BLOCK = 32
@@ -139,7 +139,7 @@ def absorb_log(
     delta: float,
     R: float,
 ) -> int:
-    """Take in rows of a log until one of them drops somebody; return how many that were.
+    """Take in rows of a log until one of them drops somebody; return how many there were.
 
     NaN is a missing reward; ``lost`` counts them.
     """
@@ -215,7 +215,7 @@ def restore_bounds(state: ArmState, delta: float, R: float) -> Bounds:
 
 @kernel
 def play_rounds(
-    law: Law, state: ArmState, record: Record, delta: float, R: float, T: int, budget: int
+    law: Law, state: ArmState, record: RoundRecord, delta: float, R: float, T: int, budget: int
 ) -> bool:
     """Play single rounds until T or until the budget is spent; say whether T is reached."""
     bounds = restore_bounds(state, delta, R)
@@ -273,7 +273,7 @@ def sweep_block(
     law: Law,
     state: ArmState,
     bounds: Bounds,
-    watch: Watch,
+    watch: EventWatch,
     before: Total,
     k: int,
     T: int,
@@ -309,8 +309,8 @@ def sweep_block(
 def play_alone(
     law: Law,
     state: ArmState,
-    record: Record,
-    watch: Watch,
+    record: RoundRecord,
+    watch: EventWatch,
     a: int,
     T: int,
     delta: float,
@@ -326,8 +326,8 @@ def play_alone(
 def play_skipping(
     law: Law,
     state: ArmState,
-    record: Record,
-    watch: Watch,
+    record: RoundRecord,
+    watch: EventWatch,
     delta: float,
     R: float,
     T: int,

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64, Total
-from uli_fast.kernels._arms import ROUND, ArmState, Record, next_stop, note
 from uli_fast.kernels._jit import kernel, step
-from uli_fast.kernels._rewards import Law, draw_reward, play_one
+from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord, next_stop, note
+from uli_fast.kernels.rewards.laws import Law, draw_reward, play_one
 
 
 class Shapes(NamedTuple):
@@ -105,7 +105,7 @@ def as_coin(rng: Any, reward: float) -> bool:
 
 
 @step
-def count(state: ArmState, record: Record, a: int) -> None:
+def count(state: ArmState, record: RoundRecord, a: int) -> None:
     """Count a play of arm a and record the round if it is a chosen one."""
     state.n[a] += 1
     t = state.clock[ROUND] + 1
@@ -116,7 +116,7 @@ def count(state: ArmState, record: Record, a: int) -> None:
 
 
 @kernel
-def play_coins(law: Law, state: ArmState, record: Record, T: int, budget: int) -> bool:
+def play_coins(law: Law, state: ArmState, record: RoundRecord, T: int, budget: int) -> bool:
     """Play rewards in [0, 1]; ``total`` counts successes. Say whether T is reached."""
     shapes, rng = all_shapes(state.n, state.total), law.rng
     for _ in range(min(budget, T - state.clock[ROUND])):
@@ -128,7 +128,9 @@ def play_coins(law: Law, state: ArmState, record: Record, T: int, budget: int) -
 
 
 @kernel
-def play_normals(law: Law, state: ArmState, record: Record, R: float, T: int, budget: int) -> bool:
+def play_normals(
+    law: Law, state: ArmState, record: RoundRecord, R: float, T: int, budget: int
+) -> bool:
     """Play rewards whose noise is taken for Gaussian. Say whether T is reached."""
     for _ in range(min(budget, T - state.clock[ROUND])):
         a = draw_normal(law.rng, state.n, state.total, R)

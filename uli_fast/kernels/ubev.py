@@ -1,7 +1,7 @@
 """UBEV on tabular MDPs: one optimistic backward induction per episode.
 
 Q_h(s, a) = r + min(max V_{h+1}, P_hat V_{h+1} + (H - h) phi), h = 1..H, V_h = max_a Q_h, with
-phi = sqrt((2 log log max(e, N) + log(18 S A H / delta)) / N), or without end where nothing was
+phi = sqrt((2 log log max(e, N) + log(18 S A H / delta)) / N), or infinite where nothing was
 seen (Dann, Lattimore and Brunskill, 2017, Algorithm UBEV, the rewards being known).
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 from uli_fast.kernels._jit import lean_kernel, lean_step
-from uli_fast.kernels._ledger import Ledger, enter, is_full
-from uli_fast.kernels._mdp import MdpLaw, Model, Path, count, drawn, walk
+from uli_fast.kernels.mdp.episodes import EpisodePath, MdpLaw, Model, count, drawn, walk
+from uli_fast.kernels.mdp.policy_log import PolicyLog, enter, is_full
 from uli_fast.kernels.policy_elimination import NO_ROOM, PLAYED
 from uli_fast.kernels.ucbvi import Outlook, be_greedy, column, expect_all, expected
 
@@ -29,7 +29,7 @@ def update(look: Outlook, h: int, j: int, x: float, most: float) -> None:
 
 
 @lean_step
-def plan(look: Outlook, path: Path, anew: bool) -> None:
+def plan(look: Outlook, path: EpisodePath, anew: bool) -> None:
     """Write the next policy over that of the last episode.
 
     Where the values of the next stage stay as they are, only what was visited can change.
@@ -49,7 +49,7 @@ def plan(look: Outlook, path: Path, anew: bool) -> None:
 
 
 @lean_step
-def absorb(model: Model, look: Outlook, log_term: float, path: Path) -> None:
+def absorb(model: Model, look: Outlook, log_term: float, path: EpisodePath) -> None:
     """Learn from an episode."""
     H = path.state.shape[0]
     for h in range(H):
@@ -59,16 +59,22 @@ def absorb(model: Model, look: Outlook, log_term: float, path: Path) -> None:
 
 @lean_kernel
 def play_episodes(
-    look: Outlook, law: MdpLaw, model: Model, log_term: float, ledger: Ledger, path: Path, n: int
+    look: Outlook,
+    law: MdpLaw,
+    model: Model,
+    log_term: float,
+    policy_log: PolicyLog,
+    path: EpisodePath,
+    n: int,
 ) -> int:
-    """Play n episodes, or as many as the ledger has room for."""
+    """Play n episodes, or as many as the log has room for."""
     for _ in range(n):
-        if is_full(ledger):
+        if is_full(policy_log):
             return NO_ROOM
-        plan(look, path, ledger.clock[0] == 0)
+        plan(look, path, policy_log.clock[0] == 0)
         path.state[0] = drawn(law.start, law.rng.random())
         walk(law, path)
         absorb(model, look, log_term, path)
-        ledger.clock[0] += 1
-        enter(ledger, path.pi, ledger.clock[0])
+        policy_log.clock[0] += 1
+        enter(policy_log, path.pi, policy_log.clock[0])
     return PLAYED

@@ -13,21 +13,21 @@ from typing import NamedTuple
 
 from uli_fast._typing import F64, I64
 from uli_fast.kernels._jit import lean_kernel, lean_step
-from uli_fast.kernels._ledger import Ledger, enter, is_full
-from uli_fast.kernels._mdp import MdpLaw, Model, Path, count, drawn, walk
+from uli_fast.kernels.mdp.episodes import EpisodePath, MdpLaw, Model, count, drawn, walk
+from uli_fast.kernels.mdp.policy_log import PolicyLog, enter, is_full
 from uli_fast.kernels.policy_elimination import NO_ROOM, PLAYED
 
 
 class Outlook(NamedTuple):
-    """What is to be expected at best; the column of (s, a) is s A + a."""
+    """The best that can be expected; the column of (s, a) is s A + a."""
 
     P: F64  # (H, S, S A) P_hat: Model.P itself, seen with the next state first
     r: F64  # (H, S A) rewards
-    c: F64  # (H, S A) what is added to P_hat V: more than is to be had where unvisited
+    c: F64  # (H, S A) what is added to P_hat V: more than can be earned where unvisited
     Q: F64  # (H, S A)
     V: F64  # (H + 1, S) NaN at first, but for the zeros after the last stage
     x: F64  # (S A,) P_hat V at a stage
-    width: I64  # (H, S) actions to choose from: all A, or 1 where nothing is to be decided
+    width: I64  # (H, S) actions to choose from: all A, or 1 where there is nothing to decide
 
 
 @lean_step
@@ -51,17 +51,17 @@ def expected(look: Outlook, h: int, j: int) -> float:
 
 
 @lean_step
-def column(look: Outlook, path: Path, h: int) -> int:
+def column(look: Outlook, path: EpisodePath, h: int) -> int:
     """Return the column visited at stage h."""
     A = look.x.shape[0] // look.V.shape[1]
     return int(path.state[h] * A + path.action[h])
 
 
 @lean_step
-def be_greedy(look: Outlook, h: int, path: Path, anew: bool) -> bool:
+def be_greedy(look: Outlook, h: int, path: EpisodePath, anew: bool) -> bool:
     """Take the best actions at stage h, the smallest among equals; say if a value has changed.
 
-    It is done in every state, or, if not anew, in the one that was visited.
+    It is done in every state if ``anew``, else only in the one that was visited.
     """
     S = look.V.shape[1]
     A = look.x.shape[0] // S
@@ -83,7 +83,7 @@ def update(look: Outlook, h: int, j: int, x: float) -> None:
 
 
 @lean_step
-def plan(look: Outlook, path: Path, anew: bool) -> None:
+def plan(look: Outlook, path: EpisodePath, anew: bool) -> None:
     """Write the next policy over that of the last episode (Algorithm UCB-Q-values).
 
     Where the values of the next stage stay as they are, only what was visited can change.
@@ -100,7 +100,7 @@ def plan(look: Outlook, path: Path, anew: bool) -> None:
 
 
 @lean_step
-def absorb(model: Model, look: Outlook, b: float, path: Path) -> None:
+def absorb(model: Model, look: Outlook, b: float, path: EpisodePath) -> None:
     """Learn from an episode; b is the bonus of a single visit."""
     for h in range(path.state.shape[0]):
         n = count(model, path, h)
@@ -110,16 +110,22 @@ def absorb(model: Model, look: Outlook, b: float, path: Path) -> None:
 
 @lean_kernel
 def play_episodes(
-    look: Outlook, law: MdpLaw, model: Model, b: float, ledger: Ledger, path: Path, n: int
+    look: Outlook,
+    law: MdpLaw,
+    model: Model,
+    b: float,
+    policy_log: PolicyLog,
+    path: EpisodePath,
+    n: int,
 ) -> int:
-    """Play n episodes, or as many as the ledger has room for."""
+    """Play n episodes, or as many as the log has room for."""
     for _ in range(n):
-        if is_full(ledger):
+        if is_full(policy_log):
             return NO_ROOM
-        plan(look, path, ledger.clock[0] == 0)
+        plan(look, path, policy_log.clock[0] == 0)
         path.state[0] = drawn(law.start, law.rng.random())
         walk(law, path)
         absorb(model, look, b, path)
-        ledger.clock[0] += 1
-        enter(ledger, path.pi, ledger.clock[0])
+        policy_log.clock[0] += 1
+        enter(policy_log, path.pi, policy_log.clock[0])
     return PLAYED

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64, U64
-from uli_fast.errors import GuaranteeWarning, NoGuaranteeError
-from uli_fast.guarantees import Guarantee
+from uli_fast.learners._base import Learner
 
 if TYPE_CHECKING:
     from uli_fast._check import Bounds, Labels
-    from uli_fast.kernels._arms import ArmState, Record
-    from uli_fast.kernels._event import Watch
-    from uli_fast.kernels._rewards import Law
+    from uli_fast.kernels.arms.event import EventWatch
+    from uli_fast.kernels.arms.state import ArmState, RoundRecord
+    from uli_fast.kernels.rewards.laws import Law
     from uli_fast.learners._sets import BlockLog
-    from uli_fast.players._base import Player
+    from uli_fast.players._arms import Player
     from uli_fast.problems.arms import ArmBandit
 
 
@@ -33,35 +32,19 @@ class ArmRun:
     advance: Callable[[int], bool]
     # sup over t of gap / F, where a user's F has to be followed round by round.
     worst_ratio: F64 | None = field(default=None)
-    # The blocks of rounds in which one arm is played, where phases have such.
+    # The blocks of rounds in which one arm is played, where phases have them.
     log: BlockLog | None = field(default=None)
 
 
-class ArmLearner:
+class ArmLearner(Learner):
     """A learner on K arms; subclasses are frozen dataclasses."""
 
-    delta: float
     R: float | None
-    engines: ClassVar[tuple[str, ...]] = ("skip", "rounds")
     # Whether a run knows if all its confidence intervals held (the nice event).
     has_event: ClassVar[bool] = False
-    # Whether it is a rival that promises nothing, rather than one whose promise may be void.
-    baseline: ClassVar[bool] = False
-
-    def engines_for(self, problem: ArmBandit) -> tuple[str, ...]:
-        """Return the engines that can play this problem, the preferred one first."""
-        return tuple(e for e in self.engines if e != "skip" or problem.has_block_law)
-
-    def guarantee(self, about: Any) -> Guarantee:
-        """Return the bound for a problem or a number of arms."""
-        raise NotImplementedError
-
-    def guarantee_if_any(self, about: Any) -> Guarantee | None:
-        """Return the bound, or None, with a warning unless it is a baseline's."""
-        return None if self.baseline else guarantee_or_warning(self.guarantee, about)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmRun:
         """Allocate one replication."""
         raise NotImplementedError
@@ -75,16 +58,16 @@ class ArmLearner:
         return self.has_event
 
     def noise_on(self, problem: ArmBandit) -> float:
-        """Return R on the learner's scale, refusing a problem that asks for one to be given."""
+        """Return R on the learner's scale, refusing a problem for which it must be given."""
         own = problem.subgaussian * problem.scale
         return _check.unit_noise(self.R, (problem.low, problem.high), own)
 
     def lanes_for(self, problem: ArmBandit) -> int:
-        """Return how many replications ``begin_lanes`` plays at once, 1 if there is no such way."""
+        """Return how many replications ``begin_lanes`` plays at once, 1 if it cannot."""
         return 1
 
     def begin_lanes(
-        self, problem: ArmBandit, words: U64, records: list[Record], horizon: int
+        self, problem: ArmBandit, words: U64, records: list[RoundRecord], horizon: int
     ) -> list[ArmRun]:
         """Allocate replications that advance together, each from its own generator state."""
         raise NotImplementedError
@@ -114,7 +97,15 @@ class ArmLearner:
         _check.unused(seed, horizon)
         bounds = _check.reward_range(low, high)
         _check.unit_noise(self.R, bounds)
-        return self._player(_check.arms("arms", arms), *bounds)
+        return self._player(_check.labels("arms", arms), *bounds)
+
+    def starter(
+        self, state: Mapping[str, Any], bounds: tuple[float, float], arms: Any
+    ) -> Callable[[], Player]:
+        """Return what starts a player as the one of a saved state was started."""
+        labels = state["labels"]
+        numbered = labels == list(range(len(labels)))
+        return partial(self.revive, len(labels) if numbered else labels, *bounds, state["extra"])
 
     def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> Player:
         """Start a player again, as a saved state describes it."""
@@ -129,36 +120,27 @@ class ArmLearner:
         object.__setattr__(self, "R", _check.optional_noise("R", self.R))
 
 
-def guarantee_or_warning(guarantee: Callable[[Any], Guarantee], about: Any) -> Guarantee | None:
-    """Return the bound, or None with a warning where the proof does not apply."""
-    try:
-        return guarantee(about)
-    except NoGuaranteeError as reason:
-        warnings.warn(f"no guarantee: {reason}", GuaranteeWarning, stacklevel=4)
-        return None
-
-
-def new_watch(law: Law) -> Watch:
+def new_watch(law: Law) -> EventWatch:
     """Allocate what a run needs to know whether its event held in blocks, from the same seed."""
-    from uli_fast.kernels._event import MOST_ALONE, Watch
+    from uli_fast.kernels.arms.event import MOST_ALONE, EventWatch
 
     rows = max(law.mu.size, MOST_ALONE)  # a block of each arm, or all blocks of one
     state: Any = law.rng.bit_generator.state["state"]  # of PCG64, two times 128 bits
     words = np.zeros(2 + rows, np.uint64)
     words[0] = state["state"] & 0xFFFFFFFFFFFFFFFF
-    return Watch(words, np.empty((rows, 4), np.int64), np.empty((rows, 3)))
+    return EventWatch(words, np.empty((rows, 4), np.int64), np.empty((rows, 3)))
 
 
 def new_state(law: Law) -> ArmState:
     """Allocate the state of a K-armed run."""
-    from uli_fast.kernels._rewards import RealLaw
+    from uli_fast.kernels.rewards.laws import RealLaw
 
     return empty_state(law.mu.size, np.float64 if isinstance(law, RealLaw) else np.int64)
 
 
 def empty_state(K: int, total: type[np.int64] | type[np.float64] = np.float64) -> ArmState:
     """Allocate a state in which nothing has been played."""
-    from uli_fast.kernels._arms import ArmState
+    from uli_fast.kernels.arms.state import ArmState
 
     return ArmState(
         n=np.zeros(K, np.int64),

@@ -1,41 +1,21 @@
-"""The grid of bets and the empty book of betting learners."""
+"""Bets and the empty book of betting learners."""
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uli_fast._looks import ELIMINATION, log_threshold, sharpest_variance
-from uli_fast._typing import F64, I64
+from uli_fast.guarantees.betting_grid import grid
+from uli_fast.guarantees.betting_looks import ELIMINATION, log_threshold, sharpest_variance
 
 if TYPE_CHECKING:
-    from uli_fast.kernels._book import Bets, Book
-
-# Bets sqrt(2) 2^(-k/2): the last of them enters before 10^18 rounds are over.
-GRID = 67
-# A bet enters where n u^2 reaches 1/100: before, it would neither win nor lose.
-ENTRY = 200
-
-
-@lru_cache(maxsize=1)
-def grid() -> tuple[F64, F64, F64, I64]:
-    """Return sizes, log weights, the logs of what is left of them, and the looks of entry."""
-    k = np.arange(float(GRID))
-    w = (k + 8.0) ** -1.5
-    w /= w.sum()
-    with np.errstate(divide="ignore"):
-        rest = np.log(np.append(np.cumsum(w[::-1])[::-1], 0.0))
-    rest[0] = 0.0
-    enter = np.array([2**i // ENTRY for i in range(GRID)], np.int64)
-    return math.sqrt(2.0) * 2.0 ** (-k / 2.0), np.log(w), rest, enter
+    from uli_fast.kernels.betting.book import Bets, Book
 
 
 def new_bets(K: int, delta: float, R: float, r: int, bounded: bool) -> Bets:
     """Return the bets on K arms at level delta, whole; none but the mixture if unbounded."""
-    from uli_fast.kernels._book import Bets
+    from uli_fast.kernels.betting.book import Bets
 
     u, log_w, rest, enter = grid()
     if not bounded:
@@ -46,7 +26,7 @@ def new_bets(K: int, delta: float, R: float, r: int, bounded: bool) -> Bets:
 
 def new_book(K: int, bets: Bets) -> Book:
     """Return the book before the first sweep: theta is 1/2, nobody leads."""
-    from uli_fast.kernels._book import Book, set_bets
+    from uli_fast.kernels.betting.book import Book, set_bets
 
     G = bets.u.size
     rows = {name: np.zeros((K, G)) for name in ("P", "Q")}

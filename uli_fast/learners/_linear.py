@@ -8,9 +8,9 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._check import Bounds
-from uli_fast._typing import F64, I64
-from uli_fast.designs import RANK_TOLERANCE
+from uli_fast._typing import F64
 from uli_fast.errors import ArgumentError, NoGuaranteeError
+from uli_fast.geometry.designs import RANK_TOLERANCE
 from uli_fast.guarantees import ROUNDING, ArmsInfo
 
 
@@ -45,33 +45,10 @@ def units_of(
     return Units(scale, unit_R, (intercept - low) / scale, (high - low) / scale)
 
 
-def least_squares(x: F64, n: I64, y: F64) -> F64:
-    """Return the minimum-norm minimiser of sum n (<theta, x> - y)^2 over rows with n > 0.
-
-    Weights are divided by the largest: counts of 10^15 lose no digits. Directions that the
-    design counts as none are none here too.
-    """
-    played = n > 0
-    weight = np.sqrt(n[played] / n.max())
-    rows, right = x[played] * weight[:, None], y[played] * weight
-    theta: F64 = np.linalg.lstsq(rows, right, rcond=RANK_TOLERANCE)[0]
-    return theta
-
-
-def influence(x: F64, n: I64) -> F64:
-    """Return what the estimate at row i moves per unit of the mean reward of row j, (K, K)."""
-    played = n > 0
-    weight = np.sqrt(n[played] / n.max())
-    moved = np.zeros((x.shape[1], len(x)))
-    inverse = np.linalg.pinv(x[played] * weight[:, None], rcond=RANK_TOLERANCE)
-    moved[:, played] = inverse * weight
-    return np.asarray(x @ moved)
-
-
 def noise_of(about: Any, R: float | None) -> float:
     """Return R in reward units, for rewards of a problem or of a live player's arms.
 
-    Arms alone say nothing of their rewards: R must then be given.
+    Arms alone say nothing about their rewards: R must then be given.
     """
     if isinstance(about, ArmsInfo):
         return _check.noise(R, (about.low, about.high), about.noise or None)
@@ -83,7 +60,7 @@ def noise_of(about: Any, R: float | None) -> float:
 def check_linear(info: ArmsInfo, R: float, theta_norm: float) -> int:
     """Return the rank of the arms, refusing what the proofs do not cover."""
     if info.d is None:
-        raise ArgumentError("about", "must tell the arms' rank: a problem, (K, d), or arms")
+        raise ArgumentError("about", "must give the arms' rank: a problem, (K, d), or arms")
     if not info.linear:
         raise NoGuaranteeError("the means are not linear in the arms")
     refuse_beyond(info.noise, R, info.theta_norm, theta_norm)
@@ -104,7 +81,7 @@ def refuse_beyond(noise: float, R: float, slope_norm: float, theta_norm: float) 
 
 
 def told_by_means(info: ArmsInfo, features: F64, above: F64) -> ArmsInfo:
-    """Add what true means, less the intercept, say: linear or not, how large, how long theta."""
+    """Add what true means, less the intercept, show: linear or not, their size, theta's norm."""
     theta = np.linalg.lstsq(features, above, rcond=RANK_TOLERANCE)[0]
     largest = float(np.abs(above).max())
     linear = bool(np.abs(features @ theta - above).max() <= 1e-9 * max(1.0, largest))

@@ -12,10 +12,8 @@ from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 
 if TYPE_CHECKING:
-    from uli_fast._check import Labels
-    from uli_fast.kernels._arms import Record
-    from uli_fast.kernels._rewards import Law
-    from uli_fast.players.optimistic import OptimisticPlayer
+    from uli_fast.kernels.arms.state import RoundRecord
+    from uli_fast.kernels.rewards.laws import Law
     from uli_fast.problems.arms import ArmBandit
 
 
@@ -24,6 +22,7 @@ class OptimisticLearner(ArmLearner):
 
     why_no_guarantee: str
     baseline: ClassVar[bool] = True
+    returns: ClassVar[bool] = True
 
     def rule(self, R: float = 0.5) -> Any:
         """Return the bonus as kernels read it, for R on the learner's scale."""
@@ -34,16 +33,20 @@ class OptimisticLearner(ArmLearner):
         raise NoGuaranteeError(self.why_no_guarantee)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmRun:
         """Allocate one replication."""
-        from uli_fast.kernels import _leads, _optimism
-        from uli_fast.kernels._rewards import RealLaw
+        from uli_fast.kernels.arms import optimism, optimistic_skip
+        from uli_fast.kernels.rewards.laws import RealLaw
 
         state, rule = new_state(law), self.rule(self.noise_on(problem))
-        play: Any = _optimism.play_rounds
+        play: Any = optimism.play_rounds
         if engine == "skip":
-            play = _leads.play_skipping if isinstance(law, RealLaw) else _leads.play_lines
+            play = (
+                optimistic_skip.play_skipping
+                if isinstance(law, RealLaw)
+                else optimistic_skip.play_lines
+            )
 
         def advance(budget: int) -> bool:
             return bool(play(rule, law, state, record, horizon, budget))
@@ -52,20 +55,6 @@ class OptimisticLearner(ArmLearner):
 
     def chooser(self, R: float) -> Callable[[F64, I64, int], int]:
         """Return what chooses an arm from means, counts and the round (the live step)."""
-        from uli_fast.kernels import lil_ucb, ucb  # noqa: F401  (they give choose its rules)
-        from uli_fast.kernels._optimism import choose
+        from uli_fast.kernels.arms.optimism import choose
 
         return partial(choose, self.rule(R))
-
-    def unit_intervals(self, R: float, means: F64, n: I64, t: int) -> tuple[F64, F64]:
-        """Return the means less and plus their bonus at round t."""
-        from uli_fast.kernels import lil_ucb, ucb  # noqa: F401  (they give radii its rules)
-        from uli_fast.kernels._optimism import radii
-
-        width = radii(self.rule(R), n, t)
-        return means - width, means + width
-
-    def _player(self, labels: Labels, low: float, high: float) -> OptimisticPlayer:
-        from uli_fast.players.optimistic import OptimisticPlayer
-
-        return OptimisticPlayer(self, labels, low, high)

@@ -7,20 +7,22 @@ on infinitely many arms has to remember is its list of blocks.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from uli_fast._typing import F64
-from uli_fast.guarantees import Guarantee
-from uli_fast.learners._arms import guarantee_or_warning
+from uli_fast.errors import StateError
+from uli_fast.learners._base import Learner
 
 if TYPE_CHECKING:
     from uli_fast.players.spanner_elimination import SpannerPlayer
 
 
-class Block(NamedTuple):
+class PlayBlock(NamedTuple):
     """An arm and the rounds first..last in which it is played."""
 
     phase: int
@@ -42,7 +44,7 @@ class Work(NamedTuple):
 class BlockLog:
     """The blocks of one replication, and what each phase took."""
 
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[PlayBlock] = field(default_factory=list)
     work: list[Work] = field(default_factory=list)
 
 
@@ -56,27 +58,8 @@ class SetRun(Protocol):
         """Play a phase and say whether the horizon is reached."""
 
 
-class SetLearner:
+class SetLearner(Learner):
     """A learner on an arm set; subclasses are frozen dataclasses."""
-
-    delta: float
-    engines: ClassVar[tuple[str, ...]] = ("skip", "rounds")
-    baseline: ClassVar[bool] = False
-
-    def engines_for(self, problem: Any) -> tuple[str, ...]:
-        """Return the engines that can play this problem, the preferred one first."""
-        return tuple(e for e in self.engines if e != "skip" or problem.has_block_law)
-
-    def check(self, problem: Any, horizon: int) -> None:
-        """Refuse a problem or a horizon that this learner cannot play."""
-
-    def guarantee(self, about: Any) -> Guarantee:
-        """Return the bound for a problem, an arm set or (K, d)."""
-        raise NotImplementedError
-
-    def guarantee_if_any(self, about: Any) -> Guarantee | None:
-        """Return the bound, or None with a warning where the proof does not apply."""
-        return guarantee_or_warning(self.guarantee, about)
 
     def start(
         self,
@@ -89,6 +72,15 @@ class SetLearner:
     ) -> SpannerPlayer:
         """Begin live decisions on an arm set."""
         raise NotImplementedError
+
+    def starter(
+        self, state: Mapping[str, Any], bounds: tuple[float, float], arms: Any
+    ) -> Callable[[], SpannerPlayer]:
+        """Return what starts a player as the one of a saved state was started."""
+        if arms is None:
+            raise StateError("arms", "must be given: the arm set is not in the state")
+        low, high = bounds
+        return partial(self.start, arms, low=low, high=high, intercept=state["intercept"])
 
     def begin(self, problem: Any, rng: np.random.Generator, engine: str, horizon: int) -> SetRun:
         """Allocate one replication."""

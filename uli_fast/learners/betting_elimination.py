@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -9,14 +10,14 @@ from uli_fast import _check
 from uli_fast._typing import Form
 from uli_fast.errors import ArgumentError
 from uli_fast.guarantees import FORMS, Guarantee, describe_arms
+from uli_fast.guarantees.betting_plan import Planned, plan
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 from uli_fast.learners._betting import new_bets, new_book
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
-    from uli_fast.kernels._arms import Record
-    from uli_fast.kernels._rewards import Law
-    from uli_fast.planning.stated_mean import Planned
+    from uli_fast.kernels.arms.state import RoundRecord
+    from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.betting_elimination import BettingPlayer
     from uli_fast.problems.arms import ArmBandit
 
@@ -49,6 +50,7 @@ class BettingElimination(ArmLearner):
     leader: int = 2
     R: float | None = None
     has_event: ClassVar[bool] = True
+    reads_logs: ClassVar[Mapping[str, str]] = {"any": "queues", "randomized": "blocks"}
 
     def __post_init__(self) -> None:
         self._check_parameters()
@@ -58,7 +60,7 @@ class BettingElimination(ArmLearner):
         """Return F_ULI for a problem or a number of arms; it has one form, a table of looks."""
         if _check.one_of("form", form, FORMS) == "paper":
             raise ArgumentError(
-                "form", "is 'schedule' alone: BettingElimination is not the paper's"
+                "form", "can only be 'schedule': BettingElimination is not from the paper"
             )
         arms, R = describe_arms(about, self.R)
         parameters = {
@@ -75,12 +77,10 @@ class BettingElimination(ArmLearner):
 
         For planning only: nothing is certified by it, and the learner does not use it.
         """
-        from uli_fast.planning.stated_mean import plan
-
-        return plan(self, about, best_mean)
+        return plan(about, best_mean, self.leader, self.R, self.guarantee(about))
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmRun:
         """Allocate one replication."""
         from uli_fast.kernels import betting_elimination as kernel

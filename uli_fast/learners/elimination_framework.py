@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uli_fast import _check, metrics
+from uli_fast import _check
 from uli_fast._typing import B1, F64, I64
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RuleError
-from uli_fast.guarantees import Guarantee, describe_arms
+from uli_fast.guarantees import Guarantee, describe_arms, ratio_by_round
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
-    from uli_fast.kernels._arms import ArmState, Record
-    from uli_fast.kernels._rewards import Law
+    from uli_fast.kernels.arms.state import ArmState, RoundRecord
+    from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.elimination_framework import FrameworkPlayer
     from uli_fast.problems.arms import ArmBandit
 
@@ -82,7 +82,7 @@ class EliminationFramework(ArmLearner):
             raise RuleError(f"f must return a number, got {value!r} at round {t:.0f}") from None
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmRun:
         """Allocate one replication."""
         state = new_state(law)
@@ -102,12 +102,14 @@ class EliminationFramework(ArmLearner):
                 worst[0] = np.nan
                 return done
             gaps = problem.gaps[played[: rounds.size]]
-            worst[0] = max(worst[0], metrics.ratio_by_round(gaps, rounds, guarantee))
+            worst[0] = max(worst[0], ratio_by_round(gaps, rounds, guarantee))
             return done
 
         return ArmRun(state, advance, worst)
 
-    def _play(self, law: Law, state: ArmState, record: Record, horizon: int, played: I64) -> bool:
+    def _play(
+        self, law: Law, state: ArmState, record: RoundRecord, horizon: int, played: I64
+    ) -> bool:
         """Play a chunk, in a kernel if the rule is compiled."""
         from uli_fast.kernels import elimination_framework as kernel
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64
-from uli_fast.learners._adversarial import CompiledPhase, log_term
-from uli_fast.learners._phases import TunedLearner
+from uli_fast.learners._adversarial.bases import CompiledPhase, log_term
+from uli_fast.learners._adversarial.phases import Live, TunedLearner
+
+if TYPE_CHECKING:
+    from uli_fast._check import Labels
+    from uli_fast.players.exp3p import Exp3PPlayer
 
 # Of g in the paper: 19^2.
 PAPER = 361.0
@@ -67,6 +71,11 @@ class Exp3P(TunedLearner):
         gamma, eta = self.rates(k, rounds, delta)
         state = kernel.Exp3PState(np.zeros(k), np.full(k, 1.0 / k), np.zeros(k), gamma, eta)
         return CompiledPhase(kernel, state)
+
+    def _live(self, labels: Labels, low: float, high: float, live: Live) -> Exp3PPlayer:
+        from uli_fast.players.exp3p import Exp3PPlayer
+
+        return Exp3PPlayer(self, labels, low, high, live)
 
     def least_horizon(self, features: F64) -> float:
         """Return 4 K log(10 K / delta), where gamma would be 1/2."""

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from uli_fast import _check, designs
+from uli_fast import _check
 from uli_fast._typing import F64
 from uli_fast.errors import NoGuaranteeError
-from uli_fast.learners._adversarial import CompiledPhase, log_term
-from uli_fast.learners._phases import TunedLearner
+from uli_fast.geometry import designs
+from uli_fast.learners._adversarial.bases import CompiledPhase, log_term
+from uli_fast.learners._adversarial.phases import Live, TunedLearner
+
+if TYPE_CHECKING:
+    from uli_fast._check import Labels
+    from uli_fast.players.geometric_hedge import HedgePlayer
 
 # Nothing is proved for arms that are thinner than this part of their size in some direction.
 THINNEST = 1e-6
@@ -96,32 +101,37 @@ class GeometricHedge(TunedLearner):
         )
         return CompiledPhase(kernel, state)
 
+    def _live(self, labels: Labels, low: float, high: float, live: Live) -> HedgePlayer:
+        from uli_fast.players.geometric_hedge import HedgePlayer
+
+        return HedgePlayer(self, labels, low, high, live)
+
+    def check_proof(self, features: F64) -> None:
+        """Refuse arms that are thin in some direction, but not flat.
+
+        Directions below RANK_TOLERANCE of the largest do not count, for the active arms either.
+        Rewards are bounded, theta is not: along such a direction it may be long enough to carry a
+        gap.
+        """
+        sizes = np.linalg.svd(features, compute_uv=False)
+        flat = 1e-14 * max(features.shape) * sizes[0]
+        if ((sizes > flat) & (sizes < THINNEST * sizes[0])).any():
+            raise NoGuaranteeError(
+                f"the arms are thinner than {THINNEST:g} of their size in some direction: "
+                "what differs along it could not be told apart; rescale the features"
+            )
+
     def least_horizon(self, features: F64) -> float:
         """Return 9 rho^2 d log(10 K / delta), where gamma would be 1/2."""
         K = len(features)
         return 9.0 * RHO**2 * _rank(features) * log_term(K, self.delta) if K > 1 else 0.0
 
 
-def refuse_nearly_flat(arms: F64) -> None:
-    """Refuse arms that are thin in some direction, but not flat.
-
-    Directions below RANK_TOLERANCE of the largest count as none, of the active arms too. Rewards
-    are bounded, theta is not: along such a direction it may be long enough to carry a gap.
-    """
-    sizes = np.linalg.svd(arms, compute_uv=False)
-    flat = 1e-14 * max(arms.shape) * sizes[0]
-    if ((sizes > flat) & (sizes < THINNEST * sizes[0])).any():
-        raise NoGuaranteeError(
-            f"the arms are thinner than {THINNEST:g} of their size in some direction: "
-            "what differs along it could not be told apart; rescale the features"
-        )
-
-
 def whitened(arms: F64, weights: F64) -> F64:
     """Return the arms in coordinates of their span where sum weights(a) a a^T = I."""
     x = designs.span_coordinates(arms)
-    root, _ = designs._whitened(x, weights.copy())
-    return designs._times(x, root)
+    root, _ = designs.whitened(x, weights.copy())
+    return designs.times(x, root)
 
 
 def _rank(arms: F64) -> int:

@@ -12,8 +12,10 @@ from uli_fast.learners._arms import ArmRun, new_state
 from uli_fast.learners._optimism import OptimisticLearner
 
 if TYPE_CHECKING:
-    from uli_fast.kernels._arms import Record
-    from uli_fast.kernels._rewards import Law
+    from uli_fast._check import Labels
+    from uli_fast.kernels.arms.state import RoundRecord
+    from uli_fast.kernels.rewards.laws import Law
+    from uli_fast.players.kl_ucb import KLUCBPlayer
     from uli_fast.problems.arms import ArmBandit
 
 
@@ -28,7 +30,7 @@ class KLUCB(OptimisticLearner):
     Parameters
     ----------
     delta
-        Confidence of a live player's intervals. Decisions do not depend on it: log t has none.
+        Confidence of a live player's intervals. Decisions do not depend on it: it is not in log t.
     R
         None: kl of coins, for rewards in a declared range. Given, in reward units: rewards are
         R-subgaussian and kl(x, y) = (x - y)^2 / (2 R^2). Needed where they have no range.
@@ -51,13 +53,13 @@ class KLUCB(OptimisticLearner):
         return UcbRule(0.0, R)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmRun:
         """Allocate one replication."""
         if self.R is not None:
             return super().begin(problem, law, record, engine, horizon)
         from uli_fast.kernels import kl_ucb
-        from uli_fast.kernels._rewards import RealLaw
+        from uli_fast.kernels.rewards.laws import RealLaw
 
         state = new_state(law)
         play: Any = kl_ucb.play_rounds
@@ -77,9 +79,10 @@ class KLUCB(OptimisticLearner):
 
         return choose
 
-    def unit_intervals(self, R: float, means: F64, n: I64, t: int) -> tuple[F64, F64]:
-        """Return where N kl(mean, q) <= log(2 t^2 / delta), on the unit scale."""
-        return kl_intervals(self, R, means, n, t)
+    def _player(self, labels: Labels, low: float, high: float) -> KLUCBPlayer:
+        from uli_fast.players.kl_ucb import KLUCBPlayer
+
+        return KLUCBPlayer(self, labels, low, high)
 
 
 def kl_intervals(learner: Any, R: float, means: F64, n: I64, t: int) -> tuple[F64, F64]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uli_fast.learners._optimism import OptimisticLearner
+
+if TYPE_CHECKING:
+    from uli_fast._check import Labels
+    from uli_fast.players.lil_ucb import LilUCBPlayer
 
 
 @dataclass(frozen=True)
@@ -42,3 +46,8 @@ class LilUCB(OptimisticLearner):
         from uli_fast.kernels.lil_ucb import LilRule
 
         return LilRule(math.log(6.0) - math.log(self.delta), 2.0 * R)
+
+    def _player(self, labels: Labels, low: float, high: float) -> LilUCBPlayer:
+        from uli_fast.players.lil_ucb import LilUCBPlayer
+
+        return LilUCBPlayer(self, labels, low, high)

@@ -15,9 +15,9 @@ from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 from uli_fast.learners._linear import noise_of, units_of
 
 if TYPE_CHECKING:
-    from uli_fast.kernels._arms import Record
-    from uli_fast.kernels._rewards import Law
+    from uli_fast.kernels.arms.state import RoundRecord
     from uli_fast.kernels.lin_ucb import Ridge
+    from uli_fast.kernels.rewards.laws import Law
     from uli_fast.problems.arms import ArmBandit
 
 
@@ -68,7 +68,7 @@ class LinUCB(ArmLearner):
         raise UnsupportedError("LinUCB has no live player; LinearElimination has one")
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmRun:
         """Allocate one replication."""
         from uli_fast.kernels import lin_ucb as kernel
@@ -92,7 +92,7 @@ class LinUCB(ArmLearner):
 
 
 def refresh(ridge: Ridge) -> None:
-    """Compute everything anew from V and b."""
+    """Recompute everything from V and b."""
     ridge.inverse[:] = np.linalg.inv(ridge.V)
     ridge.mean[:] = ridge.x @ (ridge.inverse @ ridge.b)
     ridge.square[:] = ((ridge.x @ ridge.inverse) * ridge.x).sum(axis=1)

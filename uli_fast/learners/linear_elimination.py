@@ -15,27 +15,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uli_fast import _check, designs
-from uli_fast._phase_bounds import largest_support
-from uli_fast._phase_bounds import linear_size as phase_size
+from uli_fast import _check
 from uli_fast._typing import F64, I64, Form
 from uli_fast.errors import DesignError
+from uli_fast.geometry import designs
+from uli_fast.geometry.least_squares import influence, least_squares
 from uli_fast.guarantees import Guarantee, formula, read_arms
+from uli_fast.guarantees.phase_bounds import largest_support
+from uli_fast.guarantees.phase_bounds import linear_size as phase_size
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 from uli_fast.learners._linear import (
     Units,
     check_linear,
-    influence,
-    least_squares,
     noise_of,
     units_of,
 )
-from uli_fast.learners._sets import Block, BlockLog, Work
+from uli_fast.learners._sets import BlockLog, PlayBlock, Work
 
 if TYPE_CHECKING:
     from uli_fast._check import Bounds
-    from uli_fast.kernels._arms import ArmState, Record
-    from uli_fast.kernels._rewards import Law
+    from uli_fast.kernels.arms.state import ArmState, RoundRecord
+    from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.linear_elimination import LinearPlayer
     from uli_fast.problems.arms import ArmBandit
 
@@ -93,11 +93,11 @@ class LinearElimination(ArmLearner):
         return units_of(features, self.theta_norm, self.R, bounds, intercept)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmRun:
         """Allocate one replication."""
         from uli_fast.kernels import linear_elimination as kernel
-        from uli_fast.kernels._arms import play_out
+        from uli_fast.kernels.arms.state import play_out
 
         units = self.units(problem.features, (problem.low, problem.high), problem.intercept)
         state = new_state(law)
@@ -200,7 +200,7 @@ class Phases:
         for a in np.flatnonzero(quotas).tolist():
             if t < horizon:
                 last = min(t + int(quotas[a]), horizon)
-                log.blocks.append(Block(phase, t + 1, last, self.features[a], a))
+                log.blocks.append(PlayBlock(phase, t + 1, last, self.features[a], a))
             t += int(quotas[a])
 
     def close(self, sums: F64 | I64, truth: F64 | None = None, missing: I64 | None = None) -> None:

@@ -15,26 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._phase_bounds import noise_bound, rounded_up, table
 from uli_fast._typing import F64, Form, MetaMode
 from uli_fast.errors import ArgumentError, NoGuaranteeError
 from uli_fast.guarantees import ArmsInfo, Guarantee, formula, read_arms
-from uli_fast.learners._adversarial import (
-    Base,
-    log_term,
-    loss_kind,
-    losses_of,
-    saturated,
-)
-from uli_fast.learners._phases import AdversarialLearner, Phase
+from uli_fast.guarantees.phase_bounds import noise_bound, rounded_up, table
+from uli_fast.learners._adversarial.bases import Base, log_term, loss_kind, losses_of, saturated
+from uli_fast.learners._adversarial.phases import AdversarialLearner, PlannedPhase
 from uli_fast.learners.exp3p import PAPER, Exp3P
-from uli_fast.learners.geometric_hedge import GeometricHedge, refuse_nearly_flat
+from uli_fast.learners.geometric_hedge import GeometricHedge
+from uli_fast.problems import kinds
 from uli_fast.problems.arms import ArmBandit
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
-    from uli_fast.learners._phases import Live
-    from uli_fast.players.adversarial import AdversarialPlayer
+    from uli_fast.learners._adversarial.phases import Live
+    from uli_fast.players.meta_elimination import MetaPlayer
 
 
 class _Mode(NamedTuple):
@@ -52,7 +47,7 @@ FIXED = {
     "sharp-0.7": _Mode(236.0, 3.84, 945.0, 3.83),
 }
 MODES = ("paper", "sharp", "sharp-0.7")
-# kappa is rounded up by so much, for whatever else is rounded.
+# kappa is rounded up by this much, to cover all other rounding.
 KAPPA_MARGIN = 1.0 + 1e-6
 
 
@@ -89,7 +84,7 @@ class MetaElimination(AdversarialLearner):
     mode
         "paper": T_m = ceil(576 g_m 2^m), threshold 7. "sharp", proved as well:
         4 (2 + 8 kappa)^2 and 1 + 4 kappa, kappa = sqrt(log(10 K / delta) / (2 g)), which is
-        16 to 26 and 1 to 1.26, and g = 62 K log(.) for Exp3P(): phases some hundred times
+        16 to 26 and 1 to 1.26, and g = 62 K log(.) for Exp3P(): phases over a hundred times
         shorter. "sharp-0.7": 236 and 3.84, as "sharp" was in version 0.7.
     sigma
         For unbounded rewards on linear arms with |<a, theta>| <= 1: the noise is
@@ -138,23 +133,25 @@ class MetaElimination(AdversarialLearner):
         if self.sigma is not None and problem.low is not None:
             raise ArgumentError("sigma", "is for unbounded rewards; this problem's are bounded")
 
-    def _live(self, labels: Labels, low: float, high: float, live: Live) -> AdversarialPlayer:
+    def _live(self, labels: Labels, low: float, high: float, live: Live) -> MetaPlayer:
+        from uli_fast.players.meta_elimination import MetaPlayer
+
         if self.sigma is not None and math.isfinite(low):
             raise ArgumentError("sigma", "is for unbounded rewards: pass low=-inf, high=inf")
-        return super()._live(labels, low, high, live)
+        return MetaPlayer(self, labels, low, high, live)
 
-    def schedule(self, features: F64, horizon: int | None) -> Callable[[int], Phase]:
+    def schedule(self, features: F64, horizon: int | None) -> Callable[[int], PlannedPhase]:
         """Return the length, confidence and threshold of phase m."""
         delta = self.delta if self.sigma is None else self.delta / 2.0
         base = self.phase_base
 
-        def phase(m: int) -> Phase:
+        def phase(m: int) -> PlannedPhase:
             g = checked_g(base, features, delta / (2.0 * m**2))
             mode = self.constants(features, delta / (2.0 * m**2))
-            rounds = saturated(mode.multiplier * g * 2.0 ** min(m, 1000))  # 2^1024 is no float
+            rounds = saturated(mode.multiplier * g * 2.0 ** min(m, 1000))  # 2^1024 is not a float
             threshold = mode.threshold * math.sqrt(g * rounds)
             scale = 1.0 if self.sigma is None else noise_bound(self.sigma, m, rounds, delta)
-            return Phase(rounds, delta / (2.0 * m**2), threshold, scale)
+            return PlannedPhase(rounds, delta / (2.0 * m**2), threshold, scale)
 
         return phase
 
@@ -165,7 +162,7 @@ class MetaElimination(AdversarialLearner):
             lengths.append(phase(len(lengths) + 1).rounds)
         return lengths
 
-    def survivors_gap(self, phase: Phase, estimates: F64) -> float:
+    def survivors_gap(self, phase: PlannedPhase, estimates: F64) -> float:
         """Bound the gaps of what a phase leaves by its estimates, in units of its losses."""
         kept = estimates[estimates - estimates.min() <= phase.threshold]
         if kept.size == 1:
@@ -191,13 +188,12 @@ class MetaElimination(AdversarialLearner):
             raise NoGuaranteeError(
                 f"{name} is proved with a constant of {proved:g} or more, not with {constant:g}"
             )
-        if isinstance(base, GeometricHedge) and info.features is not None:
-            refuse_nearly_flat(info.features)
-        dimension = info.K if isinstance(base, Exp3P) else self._rank(info)
+        if info.features is not None:
+            base.check_proof(info.features)
+        dimension = info.K if base.losses == "unit" else self._rank(info)
         mode = FIXED.get(self.mode)
         if mode is None:
-            least = base.proved_rounds_each if isinstance(base, GeometricHedge) else 0.0
-            mode = sharp_mode(constant * dimension, 1.0, least * dimension)
+            mode = sharp_mode(constant * dimension, 1.0, base.proved_rounds_each * dimension)
         parameters = {
             "K": info.K,
             "dimension": dimension,
@@ -208,7 +204,8 @@ class MetaElimination(AdversarialLearner):
             {"factor": mode.factor} if form == "paper" else {"multiplier": mode.multiplier}
         )
         if self.sigma is not None:
-            told = isinstance(about, ArmsInfo | ArmBandit)  # of the rewards, not only of the arms
+            # Told about the rewards, not only about the arms.
+            told = isinstance(about, ArmsInfo) or kinds.is_bandit(about)
             parameters |= {"multiplier": mode.multiplier}
             return self._unbounded(info if told else info._replace(low=None), parameters, form)
         scale = self._scale(info)
@@ -216,7 +213,7 @@ class MetaElimination(AdversarialLearner):
 
     def _rank(self, info: ArmsInfo) -> int:
         if info.d is None:
-            raise ArgumentError("about", "must tell the arms' rank: a problem, (K, d), or arms")
+            raise ArgumentError("about", "must give the arms' rank: a problem, (K, d), or arms")
         return info.d
 
     def _scale(self, info: ArmsInfo) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,8 +17,8 @@ from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 
 if TYPE_CHECKING:
     from uli_fast._check import Bounds, Labels
-    from uli_fast.kernels._arms import Record
-    from uli_fast.kernels._rewards import Law
+    from uli_fast.kernels.arms.state import RoundRecord
+    from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.phased_elimination import PhasedPlayer
     from uli_fast.problems.arms import ArmBandit
 
@@ -42,6 +43,7 @@ class PhasedElimination(ArmLearner):
     delta: float = 0.05
     R: float | None = None
     has_event: ClassVar[bool] = True
+    reads_logs: ClassVar[Mapping[str, str]] = {"any": "queues", "randomized": "queues"}
 
     def __post_init__(self) -> None:
         self._check_parameters()
@@ -60,7 +62,7 @@ class PhasedElimination(ArmLearner):
         return Guarantee(formula("PE-MAB", form), self.delta, parameters, arms.scale)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmRun:
         """Allocate one replication."""
         from uli_fast.kernels import phased_elimination as kernel

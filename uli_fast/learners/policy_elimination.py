@@ -7,29 +7,32 @@ is chosen after its initial state is seen, and bonuses are clipped at H (docs/er
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._schedule import PhasePlan, Size, plan
-from uli_fast._typing import B1, I8, I64, Method, Schedule
+from uli_fast._typing import B1, F64, I8, I64, Method, Schedule
 from uli_fast.errors import ArgumentError, NoGuaranteeError, PolicySearchError
 from uli_fast.guarantees import Guarantee
-from uli_fast.learners._policies import PhaseNote, PolicyLearner, PolicyRun
-from uli_fast.learners._policy_sets import PolicySet
-from uli_fast.learners._searched_sets import SearchedSet, too_many
+from uli_fast.guarantees.policy_schedule import PhasePlan, Size, plan
+from uli_fast.learners._policies.policy_sets import PolicySet
+from uli_fast.learners._policies.runs import PhaseNote, PolicyLearner, PolicyRun
+from uli_fast.learners._policies.searched_sets import SearchedSet, too_many
+from uli_fast.problems import kinds
 from uli_fast.problems.tabular_mdp import TabularMDP
 
 if TYPE_CHECKING:
-    from uli_fast.kernels._mdp import Model
+    from uli_fast.kernels.mdp.episodes import Model
     from uli_fast.players.policy_elimination import PolicyPlayer
 
 METHODS = ("auto", "plain", "trie", "search")
-# Policies that are kept one by one; beyond, only method "search" goes on.
+# Policies that are kept one by one; beyond that, only method "search" works.
 LARGEST_SET = 1 << 21
-# A phase that ends with this share of its episodes saturated has not looked around enough.
+# A phase that ends with this share of its episodes saturated has not explored enough.
 SATURATED = 0.1
 
 
@@ -47,15 +50,15 @@ class PolicyElimination(PolicyLearner):
         Probability with which the guarantee may fail.
     schedule
         "proved": the paper's bonus, phases as long as an explicit error bound asks for.
-        "sharp": a tighter bonus and phases some nine times shorter, proved too. (c1, c2):
-        the paper's formula with constants of your own; no guarantee is attached.
+        "sharp": a tighter bonus and phases about nine times shorter, also proved. (c1, c2):
+        the paper's formula with your own constants; no guarantee is attached.
     method
         How the best active policy is found; all give the same choices. "auto": backward
         induction while nothing is eliminated, then a trie of shared suffixes. "plain": one
         policy after the other. "trie": the trie from the start. "search" (experimental):
         branch and bound on policies that are never listed.
     node_cap
-        Nodes that "search" may visit for one choice; beyond, PolicySearchError.
+        Nodes that "search" may visit for one choice; beyond that, PolicySearchError.
     """
 
     delta: float = 0.05
@@ -135,11 +138,24 @@ class PolicyElimination(PolicyLearner):
             knowledge, and certificates say so. A mask that the rewards contradict is refused;
             one that an episode contradicts certifies nothing from then on.
         """
+        from uli_fast.players.policy_elimination import PolicyPlayer
+
         _check.unused(seed, horizon)
-        player = self.revive(rewards, initial_support, low, high, decision_points)
-        about = (player._points, player._rewards, player._support)
-        _check.kept_choices("decision_points", *about)
-        return player
+        known = self._known(rewards, initial_support, low, high, decision_points)
+        table, support, points, *_ = known
+        _check.kept_choices("decision_points", points, table, support)
+        return PolicyPlayer(self, *known)
+
+    def starter(
+        self, state: Mapping[str, Any], bounds: tuple[float, float], arms: Any
+    ) -> Callable[[], PolicyPlayer]:
+        """Return what starts a player as the one of a saved state was started."""
+        about = (state["initial_support"], *bounds, state["decision_points"])
+        return partial(self.revive, state["rewards"], *about)
+
+    def reopen(self, **arguments: Any) -> PolicyPlayer:
+        """Start a player again with what ``start`` was given by an earlier version."""
+        return self.revive(**arguments)
 
     def revive(
         self,
@@ -156,10 +172,18 @@ class PolicyElimination(PolicyLearner):
         """
         from uli_fast.players.policy_elimination import PolicyPlayer
 
+        return PolicyPlayer(
+            self, *self._known(rewards, initial_support, low, high, decision_points)
+        )
+
+    def _known(
+        self, rewards: Any, initial_support: Any, low: Any, high: Any, decision_points: Any
+    ) -> tuple[F64, B1, B1, float, float]:
+        """Return what is known before the first episode: rewards, support, mask, range."""
         if self.method == "search":
             raise ArgumentError("method", "'search' is not available live; 'auto' is")
         low, high = _check.interval(low, high)
-        if isinstance(rewards, TabularMDP):
+        if kinds.is_mdp(rewards):
             raise ArgumentError(
                 "rewards", "must be an array of numbers, got TabularMDP: give mdp.rewards"
             )
@@ -170,7 +194,7 @@ class PolicyElimination(PolicyLearner):
         points[0] &= support
         count = int(points.sum())
         refuse_many("rewards", A**count, self.method, f"{A}^{count} policies: that")
-        return PolicyPlayer(self, table, support, points, low, high)
+        return table, support, points, low, high
 
 
 def refuse_many(name: str, policies: int, method: str, whose: str) -> None:
@@ -186,7 +210,7 @@ def refuse_many(name: str, policies: int, method: str, whose: str) -> None:
 
 def read_size(about: Any) -> tuple[Size, float]:
     """Read the size of a TabularMDP or (S, A, H), and its reward units."""
-    if isinstance(about, TabularMDP):
+    if kinds.is_mdp(about):
         return size_of(about.decision_points, about.n_actions), about.scale
     if not isinstance(about, tuple | list) or len(about) != 3:
         raise ArgumentError("about", f"must be a TabularMDP or (S, A, H), got {about!r}")
@@ -227,13 +251,13 @@ class EliminationRun(PolicyRun):
         if self.settled is not None:
             self._draw(self.settled, left)
         else:
-            args = (self.chooser, self.law, self.model, self.bonus, self.ledger, self.path)
+            args = (self.chooser, self.law, self.model, self.bonus, self.policy_log, self.path)
             status = kernel.LOOPS[type(self.chooser)](*args, min(budget, left))
             if status == kernel.NO_ROOM:
                 self.make_room()
             elif status == kernel.TOO_MANY:
                 raise PolicySearchError(too_many(self.learner.node_cap))
-            self.t = int(self.ledger.clock[0])
+            self.t = int(self.policy_log.clock[0])
         if self.t == self.end:
             self._close()
         elif self.t == self.horizon:
@@ -256,15 +280,15 @@ class EliminationRun(PolicyRun):
 
     def _draw(self, policy: I8, n: int) -> None:
         """Draw n episodes of the only policy left at once."""
-        from uli_fast.kernels._ledger import enter_block
-        from uli_fast.kernels._mdp import draw_episodes
+        from uli_fast.kernels.mdp.episodes import draw_episodes
+        from uli_fast.kernels.mdp.policy_log import enter_block
 
-        if self.ledger.size[0] == len(self.ledger.policy):
+        if self.policy_log.size[0] == len(self.policy_log.policy):
             self.make_room()
-        enter_block(self.ledger, policy, self.t, n)
+        enter_block(self.policy_log, policy, self.t, n)
         draw_episodes(self.law, self.model, policy, n)
         self.t += n
-        self.ledger.clock[0] = self.t
+        self.policy_log.clock[0] = self.t
 
     def _close(self) -> None:
         """Estimate every active policy and drop those 2^-m behind the best."""
@@ -287,7 +311,7 @@ def saturation(model: Model) -> float:
 
 
 def complaint(m: int, share: float) -> str:
-    """Say that a phase has ended before it looked around."""
+    """Warn that a phase ended before it had explored enough."""
     return (
         f"phase {m} ended saturated: in {share:.0%} of its episodes the optimistic value was "
         "still H, so its estimates may be far off; take a larger c1"

@@ -2,7 +2,7 @@
 
 Deviation: published constants do not learn at usable horizons, and the rate that is
 best for regret breaks the meta-algorithm's Condition. Barrier weight, learning rate,
-axis sampling and the pull towards the centre are own choices (docs/errata.md), so
+axis sampling and the pull towards the centre are our own choices (docs/errata.md), so
 nothing is proved.
 """
 
@@ -17,18 +17,20 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import F64, I64
 from uli_fast.errors import ArgumentError
-from uli_fast.learners._adversarial import arrays_of, fill_arrays, log_term
-from uli_fast.learners._hull import affine_rank, hull_of, new_scrible
-from uli_fast.learners._phases import TunedLearner
+from uli_fast.geometry.hull import affine_rank, hull_of
+from uli_fast.learners._adversarial.bases import arrays_of, fill_arrays, log_term
+from uli_fast.learners._adversarial.phases import Live, TunedLearner
 
 if TYPE_CHECKING:
-    from uli_fast.kernels._arms import ArmState
-    from uli_fast.kernels._rewards import Law
+    from uli_fast._check import Labels
+    from uli_fast.kernels.arms.state import ArmState
+    from uli_fast.kernels.rewards.laws import Law
     from uli_fast.kernels.scrible import Hull, ScribleState
-    from uli_fast.learners._adversarial import BasePhase
+    from uli_fast.learners._adversarial.bases import BasePhase
+    from uli_fast.players.scrible import ScriblePlayer
 
 LARGEST_DIMENSION = 4
-# What a round changes; the rest of the state is made anew.
+# What a round changes; the rest of the state is rebuilt.
 KEPT = ("w", "s", "C", "eta", "Hsum", "estimate", "lam", "axis", "clock")
 # Centred losses lie in [-1/2, 1/2].
 LARGEST_LOSS = 0.5
@@ -85,6 +87,11 @@ class Scrible(TunedLearner):
         hull = hull_of(arms)
         return ScriblePhase(hull, new_scrible(hull, len(arms), rounds, delta, LARGEST_LOSS))
 
+    def _live(self, labels: Labels, low: float, high: float, live: Live) -> ScriblePlayer:
+        from uli_fast.players.scrible import ScriblePlayer
+
+        return ScriblePlayer(self, labels, low, high, live)
+
     def least_horizon(self, features: F64) -> float:
         """Return 0: any horizon can be tuned to."""
         return 0.0
@@ -118,7 +125,7 @@ class ScriblePhase:
     def play(
         self, law: Law, arms: I64, run: ArmState, offset: float, slope: float, rounds: int
     ) -> None:
-        """Play so many rounds in a kernel."""
+        """Play this many rounds in a kernel."""
         from uli_fast.kernels import scrible as kernel
 
         kernel.play_rounds(self.hull, self.state, law, arms, run, offset, slope, rounds)
@@ -159,3 +166,60 @@ class EqualArms:
 
     def load(self, saved: dict[str, Any]) -> None:
         """Take over nothing."""
+
+
+def new_scrible(
+    hull: Hull, K_total: int, T: int, delta: float, ymax: float, c: float = 2.0
+) -> ScribleState:
+    """Allocate a run of T rounds, ready for its first choice.
+
+    Parameters
+    ----------
+    hull
+        The arms to play.
+    K_total
+        The number of arms in the confidence level, log(10 K / delta).
+    T
+        Horizon.
+    delta
+        Confidence parameter.
+    ymax
+        Largest absolute loss.
+    c
+        Weight of the barrier, at least 1.
+    """
+    from uli_fast.kernels.scrible import ScribleState, Workspace, start
+
+    (K, d), F = hull.x.shape, len(hull.offsets)
+    level = math.log(10.0 * K_total / delta)
+    eta = min(1.0 / (4.0 * d), math.sqrt(3.0 * c / (8.0 * d * level * T))) / ymax
+    kappa = math.exp(1.0 / (100.0 * d * math.log(float(F) * T)))
+    work = Workspace(
+        point=np.zeros(d),
+        left=np.zeros(d),
+        room=np.zeros(F),
+        mask=np.zeros(K, dtype=bool),
+        loss=np.zeros(d),
+        dual=np.zeros(d),
+        residual=np.zeros(d),
+        H=np.zeros((d + 1, d + 1)),
+        D=np.zeros((d + 1, d + 1)),
+    )
+    state = ScribleState(
+        w=hull.centre.copy(),
+        s=np.zeros(F),
+        C=np.zeros((d, d)),
+        eta=np.array([eta]),
+        Hsum=np.zeros((d + 1, d + 1)),
+        estimate=np.zeros(K),
+        lam=np.zeros(K),
+        p=np.zeros(K),
+        axis=np.zeros(1, dtype=np.int64),
+        clock=np.zeros(2, dtype=np.int64),
+        c=c,
+        kappa=kappa,
+        T=float(T),
+        work=work,
+    )
+    start(hull, state)
+    return state

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._phase_bounds import spanner_size
 from uli_fast._typing import F64, Form, SpannerMode
 from uli_fast.errors import OracleError
+from uli_fast.geometry.least_squares import ridge
+from uli_fast.geometry.spanners import MODES, NULL, Oracle, Spanner, check_factor, find_spanner
 from uli_fast.guarantees import Guarantee, formula
+from uli_fast.guarantees.phase_bounds import spanner_size
 from uli_fast.learners._linear import noise_of, refuse_beyond
-from uli_fast.learners._sets import Block, BlockLog, SetLearner, Work
+from uli_fast.learners._sets import BlockLog, PlayBlock, SetLearner, Work
+from uli_fast.problems import kinds
 from uli_fast.problems.linear import LinearBandit, draw_mean
-from uli_fast.spanners import MODES, NULL, Oracle, Spanner, check_factor, find_spanner
 
 if TYPE_CHECKING:
     from uli_fast._check import Bounds
@@ -85,9 +87,9 @@ class SpannerElimination(SetLearner):
             _check.whole("about", about[0])
             d = _check.whole("about", about[1])
         else:
-            region = as_arm_set(region_of(about) if isinstance(about, LinearBandit) else about)
+            region = as_arm_set(region_of(about) if kinds.is_linear(about) else about)
             d, largest = region.dimension, region.largest_norm() or 1.0
-        if isinstance(about, LinearBandit):
+        if kinds.is_linear(about):
             refuse_beyond(about.noise_subgaussian, R, about.slope_norm, self.theta_norm)
         scale = largest * self.theta_norm
         parameters = {"d": d, "C": self.C, "R": R / scale, "largest_gap": 2.0}
@@ -150,6 +152,8 @@ class SpannerPhases:
         self.theta: F64 = np.zeros(region.dimension)  # theta_hat, for arms divided by ``size``
         self.spanner: Spanner | None = None
         self.best: F64 = np.zeros(region.dimension)  # the arm that theta_hat likes best
+        # Of the best arm and of this phase's arms, where they are finitely many; else -1.
+        self.best_number, self.numbers = -1, list[int]()
         self.top = math.inf  # no active arm is above it by theta_hat; infinite in phase 1
         self.wider = 1.0  # than the proofs have it, the box of this phase
         self.gap = math.inf  # no arm of this phase has a larger one, in units of the proofs
@@ -165,7 +169,10 @@ class SpannerPhases:
         length = self.size / math.sqrt(size)
         self.spanner = find_spanner(oracle, d, length, learner.C, learner.mode, self.size)
         # Without a real column there is nothing but the origin, up to the placeholders' length.
-        arms = self.spanner.arms if self.spanner.real.any() else self.best[None]
+        arms, self.numbers = self.best[None], [self.best_number]
+        if self.spanner.real.any():
+            arms = self.spanner.arms
+            self.numbers = self.spanner.numbers[self.spanner.real].tolist()
         if np.linalg.norm(arms, axis=1).max() > self.size * (1.0 + 1e-6):
             raise OracleError(f"{self.region!r} gave an arm longer than its largest_norm()")
         self.gap = self._largest_gap(oracle, arms)
@@ -196,7 +203,7 @@ class SpannerPhases:
         """Return the active set S_m, its empirically best arm, and the calls that took."""
         if self.spanner is None:
             whole = self.region.restrict()
-            return whole, whole.maximize(np.eye(self.region.dimension)[0])[0], 1
+            return whole, self._best(whole, np.eye(self.region.dimension)[0])[0], 1
         rows, limits = box_of(self.spanner, self.learner, self.size)
         # A best arm may have any coefficient that the oracle could not exclude.
         plain, limits = limits, np.maximum(limits, self.spanner.reach)
@@ -207,13 +214,18 @@ class SpannerPhases:
         within = Boxed(self.region, box, None)
         self.top = 0.0
         if length == 0.0:
-            return within, within.maximize(np.eye(self.region.dimension)[0])[0], 1
-        best, most = within.maximize(direction / length)
+            return within, self._best(within, np.eye(self.region.dimension)[0])[0], 1
+        best, most = self._best(within, direction / length)
         self.top = most * length
         # Arms within 2^(1-m) of the best: -<theta_hat, a> <= 2^(1-m) - <theta_hat, a*>.
         room = 2.0 ** (1 - m) - float(direction @ best)
         cut = (-direction[None], np.array([room]))
         return Boxed(self.region, box, cut), best, 1
+
+    def _best(self, oracle: Any, u: F64) -> tuple[F64, float]:
+        best, most = oracle.maximize(u)
+        self.best_number = getattr(oracle, "number", -1)  # an oracle of a user's may have none
+        return best, most
 
 
 class SpannerRun:
@@ -229,7 +241,8 @@ class SpannerRun:
     ) -> None:
         from uli_fast.arm_sets import as_arm_set
 
-        self.problem, self.rng, self.engine, self.horizon = problem, rng, engine, horizon
+        self.problem, self.engine, self.horizon = problem, engine, horizon
+        self.law = problem.law(rng, engine)
         known = learner.resolved((problem.low, problem.high))
         self.phases = SpannerPhases(known, as_arm_set(region_of(problem)))
         self.t = 0
@@ -239,17 +252,16 @@ class SpannerRun:
         """Play a phase and say whether the horizon is reached."""
         arms, n, work = self.phases.open()
         self.log.work.append(work)
-        means = np.array([self._play(arm, n) for arm in arms])
-        self.phases.close(arms, n, means)
-        return self.t >= self.horizon
-
-    def _play(self, arm: F64, n: int) -> float:
-        """Play an arm n times; return its mean reward less the intercept."""
-        if self.t < self.horizon:
+        means = []
+        for arm, number in zip(arms, self.phases.numbers, strict=True):
             last = min(self.t + n, self.horizon)
-            self.log.blocks.append(Block(self.phases.phase, self.t + 1, last, arm))
-        self.t += n
-        return draw_mean(self.problem, self.rng, arm, n, self.engine)
+            self.log.blocks.append(PlayBlock(self.phases.phase, self.t + 1, last, arm, number))
+            self.t += n
+            if self.t >= self.horizon:  # nothing is learned from a phase that is cut short
+                return True
+            means.append(draw_mean(self.problem, self.law, arm, number, n, self.engine))
+        self.phases.close(arms, n, np.array(means))
+        return False
 
 
 def box_of(spanner: Spanner, learner: SpannerElimination, size: float) -> tuple[F64, F64]:
@@ -272,12 +284,11 @@ class Boxed:
     """
 
     def __init__(self, region: Any, box: tuple[F64, F64], cut: tuple[F64, F64] | None) -> None:
-        from uli_fast.arm_sets import Finite
         from uli_fast.kernels.spanner_elimination import is_within
 
         self.region, self.box, self.is_within = region, box, is_within
         self.cut = cut if cut is not None else (np.zeros((0, region.dimension)), np.zeros(0))
-        self.exact = isinstance(region, Finite)
+        self.exact = region.finite
         self.oracle = self._built(self.exact)
 
     def _built(self, with_box: bool) -> Any:
@@ -293,6 +304,11 @@ class Boxed:
         return indices is not None and len(indices) == 1
 
     @property
+    def number(self) -> int:
+        """The number of the arm that was answered last, where they are finitely many."""
+        return int(getattr(self.oracle, "number", -1))
+
+    @property
     def furthest(self) -> Any:
         """The scan for both directions at once, where the oracle has one."""
         return getattr(self.oracle, "furthest", None)
@@ -305,11 +321,3 @@ class Boxed:
         self.exact, self.oracle = True, self._built(True)
         point, bound = self.oracle.maximize(u)
         return point, float(bound)
-
-
-def ridge(arms: F64, n: int, means: F64) -> F64:
-    """Return V^-1 sum of a X with V = I + n sum a a^T, as least squares that never form V."""
-    d = arms.shape[1]
-    stacked = np.vstack([arms, np.eye(d) / math.sqrt(n)])
-    theta: F64 = np.linalg.lstsq(stacked, np.concatenate([means, np.zeros(d)]), rcond=None)[0]
-    return theta

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,8 +14,8 @@ from uli_fast.learners._arms import ArmLearner, ArmRun, new_state, new_watch
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
-    from uli_fast.kernels._arms import Record
-    from uli_fast.kernels._rewards import Law
+    from uli_fast.kernels.arms.state import RoundRecord
+    from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.successive_elimination import SuccessivePlayer
     from uli_fast.problems.arms import ArmBandit
 
@@ -41,6 +42,7 @@ class SuccessiveElimination(ArmLearner):
     delta: float = 0.05
     R: float | None = None
     has_event: ClassVar[bool] = True
+    reads_logs: ClassVar[Mapping[str, str]] = {"any": "rows", "randomized": "rows"}
 
     def __post_init__(self) -> None:
         self._check_parameters()
@@ -61,7 +63,7 @@ class SuccessiveElimination(ArmLearner):
         return not free or float(np.abs(problem.means).max()) <= FARTHEST * self.noise_on(problem)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmRun:
         """Allocate one replication."""
         from uli_fast.kernels import successive_elimination as kernel
@@ -75,7 +77,7 @@ class SuccessiveElimination(ArmLearner):
         def advance(left: int) -> bool:
             done = play(law, state, record, watch, *after, left)
             if watch.words[1]:
-                from uli_fast.kernels._event import some_leave
+                from uli_fast.kernels.arms.event import some_leave
 
                 state.broken[0] |= some_leave(watch, law.mu, *after[:2])
             return done

@@ -12,8 +12,8 @@ from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
 
 if TYPE_CHECKING:
-    from uli_fast.kernels._arms import Record
-    from uli_fast.kernels._rewards import Law
+    from uli_fast.kernels.arms.state import RoundRecord
+    from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.thompson_sampling import ThompsonPlayer
     from uli_fast.problems.arms import ArmBandit
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class ThompsonSampling(ArmLearner):
     """Draw a mean for every arm from its posterior and play the largest.
 
-    Rewards in a range are taken for coins with a uniform prior: Beta(1 + S, 1 + N - S). A reward
-    strictly inside the range counts as a success with a probability as large as it is (Agrawal
-    and Goyal, 2012). Every arm is drawn again for ever: there is no F_ULI.
+    Rewards in a range are treated as coins with a uniform prior: Beta(1 + S, 1 + N - S). A reward
+    strictly inside the range counts as a success with its value on the unit scale as probability
+    (Agrawal and Goyal, 2012). Every arm is drawn again for ever: there is no F_ULI.
 
     Parameters
     ----------
@@ -41,6 +41,8 @@ class ThompsonSampling(ArmLearner):
 
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
     baseline: ClassVar[bool] = True
+    returns: ClassVar[bool] = True
+    draws: ClassVar[bool] = True
     why_no_guarantee: ClassVar[str] = (
         "no F_ULI holds for Thompson sampling: every worse arm is drawn again for ever"
     )
@@ -53,7 +55,7 @@ class ThompsonSampling(ArmLearner):
         raise NoGuaranteeError(self.why_no_guarantee)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: Record, engine: str, horizon: int
+        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmRun:
         """Allocate one replication."""
         from uli_fast.kernels import thompson_sampling as kernel
@@ -85,7 +87,7 @@ class ThompsonSampling(ArmLearner):
         _check.unused(None, horizon)
         bounds = _check.reward_range(low, high)
         _check.unit_noise(self.R, bounds)
-        labels = _check.arms("arms", arms)
+        labels = _check.labels("arms", arms)
         return ThompsonPlayer(self, labels, *bounds, _check.seed("seed", seed))
 
     def revive(

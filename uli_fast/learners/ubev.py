@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from types import ModuleType
 
-from uli_fast.learners._optimistic_policies import OptimisticPolicies
+from uli_fast.learners._policies.optimistic import OptimisticPolicies
 from uli_fast.problems.tabular_mdp import TabularMDP
 
 
@@ -16,7 +16,7 @@ class UBEV(OptimisticPolicies):
 
     After Dann, Lattimore and Brunskill (2017): with probability 1 - delta the number of
     episodes whose gap exceeds eps is bounded for every eps at once, whenever they come. It
-    knows no horizon. Rewards are known, and visits are counted stage by stage.
+    needs no horizon. Rewards are known, and visits are counted stage by stage.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class UBEV(OptimisticPolicies):
 
     why_no_guarantee = (
         "UBEV is uniformly PAC: that counts the mistakes but lets them come at any time, "
-        "which is no F_ULI"
+        "so there is no F_ULI"
     )
 
     def kernel(self) -> ModuleType:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uli_fast.learners._optimism import OptimisticLearner
+
+if TYPE_CHECKING:
+    from uli_fast._check import Labels
+    from uli_fast.players.ucb import UCBPlayer
 
 
 @dataclass(frozen=True)
@@ -40,3 +44,8 @@ class UCB(OptimisticLearner):
         from uli_fast.kernels.ucb import UcbRule
 
         return UcbRule(math.log(2.0) - math.log(self.delta), 2.0 * R)
+
+    def _player(self, labels: Labels, low: float, high: float) -> UCBPlayer:
+        from uli_fast.players.ucb import UCBPlayer
+
+        return UCBPlayer(self, labels, low, high)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from types import ModuleType
 
-from uli_fast.learners._optimistic_policies import OptimisticPolicies
+from uli_fast.learners._policies.optimistic import OptimisticPolicies
 from uli_fast.problems.tabular_mdp import TabularMDP
 
 

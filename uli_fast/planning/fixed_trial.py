@@ -5,7 +5,7 @@ best beats it in the pooled two-proportion z test, one-sided at level alpha / (K
 that did best is not known beforehand: for the truly best arm to be called inferior, one of the
 K - 1 others must beat it in its own test, so the chance of that is at most alpha by Bonferroni
 (as far as the normal approximation of the test goes). That is the error which elimination
-bounds by delta, and so the two can be held beside each other. With two arms it is the one-sided
+bounds by delta, and so the two can be compared. With two arms it is the one-sided
 test at level alpha; a two-sided test at 5 % is alpha = 0.025.
 
 Nothing is simulated. Groups are of one size, so the arm with the most good outcomes gives the
@@ -27,6 +27,7 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import B1, F64
 from uli_fast.errors import ArgumentError
+from uli_fast.problems import kinds
 from uli_fast.problems.arms import ArmBandit
 
 # Probability left out at either end of a binomial variable.
@@ -222,17 +223,16 @@ def fixed_trial(problem: ArmBandit, patients: int, alpha: float = 0.05) -> Fixed
     if n < 1:
         raise ArgumentError("patients", f"must be at least {problem.n_arms}, one for each arm")
     if n > LARGEST_GROUP:
-        raise ArgumentError("patients", f"are {n:,} for each arm; {LARGEST_GROUP:,} are the most")
+        raise ArgumentError("patients", f"are {n:,} for each arm; the limit is {LARGEST_GROUP:,}")
     return FixedTrial(np.array(problem.unit_means), n, _check.in_open_unit("alpha", alpha))
 
 
 def checked_arms(problem: Any) -> ArmBandit:
     """Return a problem with at least two arms to choose from."""
-    if not isinstance(problem, ArmBandit):
-        raise ArgumentError("problem", f"is not a bandit with finitely many arms: {problem!r}")
-    if problem.n_arms < 2:
+    given = kinds.bandit("problem", problem)
+    if given.n_arms < 2:
         raise ArgumentError("problem", "needs at least two arms to choose from")
-    return problem
+    return given
 
 
 def _binomial() -> Any:

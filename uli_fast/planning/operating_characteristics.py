@@ -15,16 +15,17 @@ from functools import partial
 from typing import Any
 
 from uli_fast import _check
-from uli_fast._progress import Progress, follow
+from uli_fast._support.progress import Progress, progress_bar
 from uli_fast._typing import Engine
-from uli_fast.compare import named_learners
 from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner
-from uli_fast.metrics import LEVEL
-from uli_fast.planning.characteristics import LearnerCharacteristics, OperatingCharacteristics
+from uli_fast.learners._kinds import is_arm_learner
 from uli_fast.planning.fixed_trial import LARGEST_GROUP, checked_arms, fixed_trial
-from uli_fast.problems.arms import ArmBandit, TableBandit
-from uli_fast.simulate import check_pair, simulate
+from uli_fast.problems.arms import ArmBandit
+from uli_fast.results.characteristics import LearnerCharacteristics, OperatingCharacteristics
+from uli_fast.results.metrics import LEVEL
+from uli_fast.simulation.compare import named_learners
+from uli_fast.simulation.simulate import check_pair, simulate
 
 # How far drops are followed unless asked for: a number of rounds where they can be skipped,
 # where they are played one by one this many times the horizon.
@@ -55,7 +56,7 @@ def operating_characteristics(
     Parameters
     ----------
     learners
-        One learner on finitely many arms, several, or a mapping from names of your own.
+        One learner on finitely many arms, several, or a mapping from your own names.
     problem
         A bandit with at least two arms: the truth to plan for.
     horizon
@@ -77,9 +78,8 @@ def operating_characteristics(
     engine, n_jobs, progress
         As for :func:`uli_fast.simulate`.
     """
-    named: dict[str, Any] = named_learners(
-        [learners] if isinstance(learners, ArmLearner) else learners
-    )
+    alone: Any = [learners] if is_arm_learner(learners) else learners
+    named: dict[str, Any] = named_learners(alone)
     checked_arms(problem)
     T = _check.horizon("horizon", horizon)
     if T < problem.n_arms:
@@ -92,20 +92,19 @@ def operating_characteristics(
     no_fixed = _no_fixed(problem, T)
     usual = fixed_trial(problem, T, alpha) if problem.binary and not no_fixed else None
     began, results = time.perf_counter(), dict[str, LearnerCharacteristics]()
-    with follow(progress, len(named)) as bar:
+    with progress_bar(progress, len(named)) as bar:
         for i, (name, learner) in enumerate(named.items()):
             runs = simulate(
                 learner, problem, ends[name], M, entropy, engine, [T, ends[name]],
                 threads, partial(_report, bar, i), keep_plays=True,
             )  # fmt: skip
             bar.report(i, 1.0)
-            assert runs.plays is not None
             results[name] = LearnerCharacteristics(
                 runs.learner,
                 T,
                 ends[name],
                 problem.gaps,
-                runs.plays[:, 0],
+                runs.allocation(by=T),
                 None if _never_drops(learner) else runs.eliminated_at,
                 problem.scale,
                 level,
@@ -132,7 +131,7 @@ def operating_characteristics(
 
 def _end(learner: Any, problem: ArmBandit, T: int, followed: Any, engine: str) -> int:
     """Return up to which patient a learner is simulated, refusing what cannot be."""
-    if not isinstance(learner, ArmLearner):
+    if not is_arm_learner(learner):
         raise ArgumentError("learners", f"must play finitely many arms, got {learner!r}")
     last = T if followed is None else _check.horizon("followed", followed)
     if last < T:
@@ -140,7 +139,7 @@ def _end(learner: Any, problem: ArmBandit, T: int, followed: Any, engine: str) -
     chosen = check_pair(learner, problem, T, engine)
     if _never_drops(learner):
         return T
-    if followed is None and not isinstance(problem, TableBandit):
+    if followed is None and not problem.runs_out:
         last = max(T, FOLLOWED) if chosen == "skip" else min(TIMES * T, _check.LARGEST_HORIZON)
     check_pair(learner, problem, last, engine)
     return last

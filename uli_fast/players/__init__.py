@@ -4,38 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
+from uli_fast._registry import learners
 from uli_fast.errors import StateError
-from uli_fast.learners._sets import SetLearner
-from uli_fast.learners.policy_elimination import PolicyElimination
-from uli_fast.players._base import Decision, Player
+from uli_fast.learners._kinds import is_learner
+from uli_fast.players._arms import Decision, Player
 from uli_fast.players._certificate import Certificate
 from uli_fast.players._described import in_reward_units, same_learner, sharp_as_it_was
-from uli_fast.players._missing import OLDER_SCHEMAS, UNIT_SCHEMAS
-from uli_fast.players._verify import check_arrays, verify
-from uli_fast.players.policy_elimination import PolicyDecision, PolicyPlayer
+from uli_fast.players._player import OLDER_SCHEMAS, UNIT_SCHEMAS
+from uli_fast.players._saved_states import check_numbers, verify
+from uli_fast.players.policy_elimination import PolicyDecision
 from uli_fast.players.spanner_elimination import VectorDecision
-from uli_fast.simulate import Learner
 
 # Learners and bases that are described by their parameters alone.
-_PLAIN = (
-    "SuccessiveElimination",
-    "PhasedElimination",
-    "BettingElimination",
-    "UCB",
-    "LilUCB",
-    "KLUCB",
-    "ThompsonSampling",
-    "LinearElimination",
-    "SpannerElimination",
-    "PolicyElimination",
-    "MetaElimination",
-    "Exp3P",
-    "GeometricHedge",
-    "Scrible",
-)
+_PLAIN = learners(live=True, plain=True)
 
 __all__ = [
     "Certificate",
@@ -90,14 +73,14 @@ def _restored(
             spec = sharp_as_it_was(spec)
         if learner is None:
             learner = rebuilt(spec)
-        elif not isinstance(learner, Learner) or not same_learner(spec, learner, bounds):
+        elif not is_learner(learner) or not same_learner(spec, learner, bounds):
             raise StateError("learner", f"is not the one of the state, {spec}")
-        start = _starter(state, learner, arms)
+        start = learner.starter(state, bounds, arms)
         player = start()
-        player._load(state)
-        check_arrays(player, state)
-        if not isinstance(player, PolicyPlayer):  # which plays everything again as it loads
-            verify(player, state, start)
+        player.load(state)
+        check_numbers(state)
+        player.check_state()
+        verify(player, state, start)
         return player
     except MemoryError:
         raise StateError("state", "needs more memory than there is") from None
@@ -120,25 +103,8 @@ def _range(state: Mapping[str, Any]) -> tuple[float, float]:
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
-def _starter(state: Mapping[str, Any], learner: Any, arms: Any) -> Callable[[], Any]:
-    """Return what starts a player as the state's was started."""
-    low, high = _range(state)
-    if isinstance(learner, PolicyElimination):
-        about = (state["initial_support"], low, high, state["decision_points"])
-        return partial(learner.revive, state["rewards"], *about)
-    if isinstance(learner, SetLearner):
-        if arms is None:
-            raise StateError("arms", "must be given: the arm set is not in the state")
-        return partial(learner.start, arms, low=low, high=high, intercept=state["intercept"])
-    labels = state["labels"]
-    numbered = labels == list(range(len(labels)))
-    return partial(learner.revive, len(labels) if numbered else labels, low, high, state["extra"])
-
-
 def rebuilt(spec: Any) -> Any:
     """Rebuild a learner, or the base of one, from its description."""
-    import uli_fast
-
     parameters = dict(spec)
     kind = parameters.pop("type")
     if kind not in _PLAIN:
@@ -146,4 +112,4 @@ def rebuilt(spec: Any) -> Any:
     for name, value in parameters.items():
         if isinstance(value, Mapping):
             parameters[name] = rebuilt(value)
-    return getattr(uli_fast, kind)(**parameters)
+    return _PLAIN[kind].load()(**parameters)

@@ -1,7 +1,7 @@
 """What certificates rest on: one short sentence for everything that outcomes cannot confirm.
 
 Azuma's inequality asks for conditional means only, so no proof here needs independent outcomes:
-what they need is said of an outcome given all decisions before its own and their outcomes.
+what they need is stated for an outcome given all decisions before its own and their outcomes.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ POINTS = "where decision_points is False no episode passes, or all actions do th
 
 
 def of_arms(player: Any, linear: bool) -> tuple[str, ...]:
-    """Return what is assumed of the outcomes of K arms."""
+    """Return what is assumed about the outcomes of K arms."""
     found = [MEANS, of_spread(player)]
     if linear:
         found.append(of_slope(player.intercept, player.learner))
-    if player._lost.any():
+    if player.lost:
         found.append(MISSING)
     return tuple(found)
 
 
 def of_sweeps(player: Any) -> tuple[str, ...]:
-    """Return what is assumed of the outcomes of K arms that are played in sweeps."""
-    found = [ORDER if player._means_change() else MEANS, of_spread(player)]
+    """Return what is assumed about the outcomes of K arms that are played in sweeps."""
+    found = [ORDER if player.contradicted else MEANS, of_spread(player)]
     if player.blocks:
         found.append(BLOCKS)
-    if player._lost.any():
+    if player.lost:
         found.append(MISSING)
     return tuple(found)
 
@@ -89,19 +89,16 @@ def of_slope(intercept: float, learner: Any) -> str:
 
 def of_set(player: Any, region: Any) -> tuple[str, ...]:
     """Return what is assumed where arms are the points of a set."""
-    from uli_fast.arm_sets import Convex
-    from uli_fast.arm_sets.own import Own
-
     found = [MEANS, of_spread(player), of_slope(player.intercept, player.learner)]
-    if isinstance(region, Own | Convex):  # others prove their answers
+    if not region.proves:
         found.append(ORACLE)
-    if isinstance(region, Own):
+    if region.own:
         found.append(LARGEST)
     return tuple(found)
 
 
 def of_episodes(supported: bool, masked: bool) -> tuple[str, ...]:
-    """Return what is assumed of episodes, some states or choices being left out."""
+    """Return what is assumed about episodes, some states or choices being left out."""
     found = (FIRST_STATES, NEXT_STATES, KNOWN_REWARDS)
     return found + (SUPPORT,) * supported + (POINTS,) * masked
 

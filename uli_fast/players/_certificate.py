@@ -1,4 +1,4 @@
-"""Certificates: what is certain of everything in play, and how intervals say it."""
+"""Certificates: what is certain about what is in play, how intervals show it, or why nothing is."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64
+from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import confidence
 
 MOST_SHOWN = 10  # arms that a certificate names when it is printed
@@ -35,7 +36,7 @@ class Certificate(NamedTuple):
         """Say in words what is certain, and in which unit."""
         what = f"every {self._what()} is within {self.bound:.6g} (reward units) of the best"
         if math.isinf(self.bound):
-            what = f"nothing is known yet of any {self._what()}"
+            what = f"nothing is known yet about any {self._what()}"
         claim = "" if self.proved else ", by the learner's own claim"
         active = self.active
         if isinstance(active, tuple) and len(active) > MOST_SHOWN:
@@ -55,7 +56,7 @@ class Certificate(NamedTuple):
 def gap_bound(lower: F64, upper: F64, active: B1) -> float:
     """Bound the gap of every active arm by intervals that hold at once, a best arm being active.
 
-    A gap is that to another arm or none: an arm is compared with the others' upper ends.
+    A gap is to another arm, or there is none: an arm is compared with the others' upper ends.
     """
     low, high = lower[active], upper[active]
     if high.size == 1:
@@ -63,3 +64,19 @@ def gap_bound(lower: F64, upper: F64, active: B1) -> float:
     second, first = np.partition(high, -2)[-2:]
     others = np.where(high == first, second, first)  # equal ones are each other's others
     return max(0.0, float((others - low).max()))
+
+
+def left_out(count: int) -> NoGuaranteeError:
+    """Say why missing outcomes leave nothing certain."""
+    return NoGuaranteeError(
+        f"{count} outcomes are missing and could not be bounded: they were left out, "
+        "and nothing is proved about what was learned without them"
+    )
+
+
+def too_large(reward: float) -> NoGuaranteeError:
+    """Say that rounding drowns what is learned."""
+    return NoGuaranteeError(
+        f"outcomes up to {reward:g} are so large beside R that their sums are rounded by more than "
+        "the intervals allow for; subtract a constant from all of them"
+    )

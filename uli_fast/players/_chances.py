@@ -2,7 +2,7 @@
 
 P(a) = int f_a(x) prod_{b != a} F_b(x) dx by Gauss-Legendre on panels that are no longer than the
 standard deviation of any posterior that still rises there. Densities are known up to a factor,
-which the same panels give. Tails of 1e-14 are left out; tests hold it against exact sums.
+which the same panels give. Tails of 1e-14 are left out; tests compare it with exact sums.
 """
 
 from __future__ import annotations

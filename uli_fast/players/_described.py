@@ -11,16 +11,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from uli_fast import _check
 from uli_fast._check import Bounds
+from uli_fast._registry import learners
 from uli_fast.learners.exp3p import PAPER, Exp3P
-from uli_fast.players._base import describe
 
 # Learners whose R used to be on the unit scale.
-UNIT_SCALE = ("SuccessiveElimination", "PhasedElimination", "UCB", "LilUCB", "EliminationFramework")
+UNIT_SCALE = learners(unit_R_before_0_7=True)
 HALF = 0.5
+
+
+def parameters(learner: Any) -> dict[str, Any]:
+    """Return a learner's parameters by name."""
+    assert is_dataclass(learner)
+    return {f.name: getattr(learner, f.name) for f in fields(learner)}
+
+
+def describe(learner: Any) -> dict[str, Any]:
+    """Describe a learner by its plain parameters."""
+    values = parameters(learner)
+    values |= {k: list(v) for k, v in values.items() if isinstance(v, tuple)}  # as JSON has it
+    plain = {k: v for k, v in values.items() if isinstance(v, int | float | str | list)}
+    parts = {k: describe(v) for k, v in values.items() if is_dataclass(v)}
+    # Functions and a user's base are named, so that they are asked for, and not kept.
+    rest = {k: v for k, v in values.items() if k not in plain | parts and v is not None}
+    others = {k: {"type": type(v).__name__} for k, v in rest.items()}
+    return {"type": type(learner).__name__} | plain | parts | others
 
 
 def in_reward_units(spec: Mapping[str, Any], bounds: Bounds) -> dict[str, Any]:

@@ -17,32 +17,24 @@ them, and nothing is certified any more.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from uli_fast import _check, _looks
+from uli_fast import _check
 from uli_fast._check import Labels
 from uli_fast._typing import F64
 from uli_fast.errors import ArgumentError, ConflictingRewardError, StateError, UliError
-from uli_fast.guarantees import Guarantee
+from uli_fast.guarantees import Guarantee, betting_looks
 from uli_fast.learners._betting import new_bets, new_book
 from uli_fast.players import _assumptions
-from uli_fast.players._base import Player
-from uli_fast.players._certificate import Certificate
-from uli_fast.players._missing import too_large
+from uli_fast.players._arms import Player
+from uli_fast.players._certificate import Certificate, too_large
+from uli_fast.players._sweeps import Epoch, Sweeps
 
-INTERVALS = 1.0 - _looks.ELIMINATION  # the share of delta that the intervals have
+INTERVALS = 1.0 - betting_looks.ELIMINATION  # the share of delta that the intervals have
 MARGIN = 1e-6  # of the noise of a sum, what rounding may be off by
-
-
-class Epoch(NamedTuple):
-    """What the sweeps go by that are begun between two looks."""
-
-    leader: int  # -1 before the first look
-    theta: float
 
 
 class Block(NamedTuple):
@@ -57,67 +49,54 @@ class BettingPlayer(Player):
     """Asks sweep by sweep; drops what the leader beats at the looks."""
 
     widens: ClassVar[bool] = True
+    allows_drift: ClassVar[bool] = True  # what is said then, and assumed, needs no constant means
 
     def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
         super().__init__(learner, labels, low, high)
         K, bounded = len(labels), math.isfinite(low)
-        about = (learner.delta, self._unit_noise, learner.leader, bounded)
+        about = (learner.delta, self.unit_noise, learner.leader, bounded)
         self._bets = new_bets(K, *about)
         self._book = new_book(K, self._bets)
         level = math.log(K) - math.log(INTERVALS * learner.delta)
         self._level = (level, *((0.0, 1.0) if bounded else self._bets.test[1:].tolist()))
         self._new: F64 = np.zeros((K, 6))  # what came of the epoch that is being settled
-        self._sweeps = 0  # whole sweeps settled since the last look
-        # What is certain of every survivor: from the last look, and the least so far.
+        self._whole = 0  # whole sweeps settled since the last look
+        # What is certain about every survivor: from the last look, and the least so far.
         self._latest = self._gap = math.inf
-        self._epochs = [Epoch(-1, 0.5)]  # one from every look on
+        self.sweeps = Sweeps(self._bets.r)
         self._at = 0  # the epoch whose outcomes are being taken in
-        self._asked_in: list[int] = []  # epoch of the sweep of decision 1, 2, ...
-        self._ends = bytearray()  # whether a decision is the last of its sweep
-        self._rest: list[int] = []  # arms of this sweep still to be asked for, the next one last
         self._blocks: list[Block] = []
         self._named: dict[str, Block] = {}  # those with an id
 
     # Asking.
 
     def _choose(self) -> int:
-        if self._rest:
-            self._asked_in.append(self._asked_in[-1])
-        else:
-            self._asked_in.append(len(self._epochs) - 1)
-            arms = np.flatnonzero(self._state.active)[::-1].tolist()
-            self._rest = [a for a in arms for _ in range(self._times(a, self._epochs[-1].leader))]
-        a = self._rest.pop()
-        self._ends.append(not self._rest)
-        return a
-
-    def _times(self, a: int, leader: int) -> int:
-        """Return how often an arm is in a sweep."""
-        return self._bets.r if a == leader else 1
+        return self.sweeps.next_arm(self.arm_state.active)
 
     # Learning.
 
-    def _settle_next(self) -> None:
-        epoch = self._asked_in[self._settled]
+    def _take_in(self, a: int, reward: float | None) -> None:
+        position = self.queue.settled - 1
+        epoch = self.sweeps.begun[position]
         if epoch != self._at:
             self._enter()
             self._turn_to(epoch)
-        super()._settle_next()
-        if self._ends[self._settled - 1]:
+        super()._take_in(a, reward)
+        if self.sweeps.ends[position]:
             self._end_sweep()
 
     def _turn_to(self, epoch: int) -> None:
-        """Bet as the sweeps that were begun in an epoch are to be bet on."""
-        from uli_fast.kernels._book import set_bets
+        """Set the bets for the sweeps that were begun in an epoch."""
+        from uli_fast.kernels.betting.book import set_bets
 
         self._at = epoch
-        set_bets(self._book, self._bets, self._epochs[epoch].theta)
+        set_bets(self._book, self._bets, self.sweeps.epochs[epoch].theta)
 
-    def _absorb(self, a: int, reward: float) -> None:
-        from uli_fast.kernels import _betting_live as live
-        from uli_fast.kernels._book import take_one
+    def absorb(self, a: int, reward: float) -> None:
+        """Take in a reward of an active arm, on the unit scale."""
+        from uli_fast.kernels.betting import live as live
 
-        self._count(a, reward)
+        self.count(a, reward)
         self._narrow_arm(a)
         row = self._new[a]
         if reward in (0.0, 1.0):
@@ -127,67 +106,67 @@ class BettingPlayer(Player):
         row[live.OTHERS] += 1.0
         row[live.SUM] += reward
         if self._bets.u.size:
-            r = float(self._times(a, self._epochs[self._at].leader))
+            from uli_fast.kernels.betting.book import take_one
+
+            r = float(self.sweeps.times(a, self._at))
             take_one(self._book, a, r, reward)
 
     def _absorb_missing(self, a: int) -> None:
-        from uli_fast.kernels._betting_live import MISSING
+        from uli_fast.kernels.betting.live import MISSING
 
-        self._count(a, 0.0)
+        self.count(a, 0.0)
         self._narrow_arm(a)
         self._new[a, MISSING] += 1.0
 
     def _omit(self, a: int) -> None:
-        from uli_fast.kernels._betting_live import OMITTED
+        from uli_fast.kernels.betting.live import OMITTED
 
         self._new[a, OMITTED] += 1.0
 
     def _end_sweep(self) -> None:
-        from uli_fast.kernels._book import LOOK, SWEEPS
+        from uli_fast.kernels.betting.book import LOOK, SWEEPS
 
-        self._sweeps += 1
-        if self._book.mark[SWEEPS] + self._sweeps == self._book.mark[LOOK]:
+        self._whole += 1
+        if self._book.mark[SWEEPS] + self._whole == self._book.mark[LOOK]:
             self._enter()
-            self._look(self._sweeps)
+            self._look(self._whole)
 
     def _enter(self) -> None:
         """Enter what came of the sweeps of an epoch."""
-        from uli_fast.kernels._betting_live import enter_all
+        from uli_fast.kernels.betting.live import enter_all
 
-        leader = self._epochs[self._at].leader
-        enter_all(self._book, self._bets, self._state.active, self._new, leader)
+        leader = self.sweeps.epochs[self._at].leader
+        enter_all(self._book, self._bets, self.arm_state.active, self._new, leader)
 
     def _look(self, sweeps: int) -> None:
-        from uli_fast.kernels._betting_live import look
-        from uli_fast.kernels._book import LEADER
+        from uli_fast.kernels.betting.book import LEADER
+        from uli_fast.kernels.betting.live import look
 
-        state = self._state
+        state = self.arm_state
         t = int(state.clock[0])
         gap = look(self._book, self._bets, state.active, state.eliminated, t, sweeps)
-        self._sweeps = 0
-        self._epochs.append(Epoch(int(self._book.mark[LEADER]), float(self._book.theta[0])))
-        self._at = len(self._epochs) - 1
+        self._whole = 0
+        epochs, mark = self.sweeps.epochs, self._book.mark
+        epochs.append(Epoch(int(mark[LEADER]), float(self._book.theta[0])))
+        self._at = len(epochs) - 1
         if not self._omitted.any():
             self._latest, self._gap = gap, min(self._gap, gap)
-        if self._rest:  # nobody asks for an arm that is gone
-            self._rest = [a for a in self._rest if state.active[a]]
-            self._ends[-1] = not self._rest
+        self.sweeps.drop(state.active)
 
     # Blocks of sums.
 
     def allocation(self) -> dict[int | str, int]:
         """Return how often to play each arm until the next look, by anybody and in any order.
 
-        Tell the counts and sums with ``tell_block``. The numbers may be others, if they do not
+        Tell the counts and sums with ``tell_block``. Other numbers are fine if they do not
         depend on the outcomes of the block, and every arm in play is among them.
         """
-        from uli_fast.kernels._book import LOOK, SWEEPS
+        from uli_fast.kernels.betting.book import LOOK, SWEEPS
 
         self._refuse_within_sweep(None)
-        mark, leader = self._book.mark, self._epochs[-1].leader
-        sweeps = int(mark[LOOK] - mark[SWEEPS]) - self._sweeps
-        arms = np.flatnonzero(self._state.active).tolist()
-        return {self.labels[a]: sweeps * self._times(a, leader) for a in arms}
+        sweeps = int(self._book.mark[LOOK] - self._book.mark[SWEEPS]) - self._whole
+        arms = np.flatnonzero(self.arm_state.active).tolist()
+        return {self.labels[a]: sweeps * self.sweeps.times(a) for a in arms}
 
     def tell_block(self, sums: Mapping[Any, tuple[Any, ...]], block_id: str | None = None) -> None:
         """Give counts and sums of a block of plays, and look.
@@ -206,7 +185,7 @@ class BettingPlayer(Player):
             return
         self._refuse_within_sweep("sums")
         self._refuse_block(found)
-        self._note_block(Block(len(self._arms), block_id, found))
+        self._note_block(Block(len(self.queue), block_id, found))
         self._take_block(found)
 
     @property
@@ -223,29 +202,29 @@ class BettingPlayer(Player):
     def _note_block(self, block: Block) -> None:
         self._blocks.append(block)
         means = (abs(total) / max(n - missing, 1) for n, total, missing in block.sums.values())
-        self._largest = max(self._largest, *means)
+        self.largest = max(self.largest, *means)
         if block.id is not None:
             self._named[block.id] = block
 
     def _refuse_within_sweep(self, name: str | None) -> None:
         """Refuse blocks while decisions are awaited and in the middle of a sweep."""
         problem = ""
-        if self._settled < len(self._arms):
+        if self.queue.waiting:
             problem = f"decision {self.pending[0]} is still awaited"
-        elif self._rest:
-            problem = f"a sweep has begun: ask for {len(self._rest)} more decisions first"
+        elif self.sweeps.rest:
+            problem = f"a sweep has begun: ask for {len(self.sweeps.rest)} more decisions first"
         if problem:
             raise ArgumentError(name, problem) if name else UliError(f"no allocation: {problem}")
 
     def _refuse_block(self, sums: Mapping[int, tuple[int, float, int]]) -> None:
         bounded = math.isfinite(self.low)
-        for a in np.flatnonzero(self._state.active).tolist():
+        for a in np.flatnonzero(self.arm_state.active).tolist():
             plays, _, missing = sums.get(a, (0, 0.0, 0))
             if plays - (0 if bounded else missing) < 1:
                 raise ArgumentError("sums", f"must have plays of {self.labels[a]!r}, in play")
             if bounded:
                 self._refuse_rounded(a, *sums[a])
-        if int(self._state.clock[0]) + sum(row[0] for row in sums.values()) > _check.MOST_PLAYS:
+        if int(self.arm_state.clock[0]) + sum(row[0] for row in sums.values()) > _check.MOST_PLAYS:
             raise ArgumentError("sums", f"are more than {_check.MOST_PLAYS} plays in all")
 
     def _refuse_rounded(self, a: int, plays: int, total: float, missing: int) -> None:
@@ -256,9 +235,9 @@ class BettingPlayer(Player):
         arm's own interval, and that of a few plays where S or N - S is near 0.
         """
         far = max(self.low, -self.high, 0.0)
-        N = int(self._state.n[a]) + plays
-        S = float(self._state.total[a]) + self._unit_sums(a, plays, total, missing)[1]
-        noise = math.sqrt(1.0 + min(S, N - S)) * self._scale
+        N = int(self.arm_state.n[a]) + plays
+        S = float(self.arm_state.total[a]) + self._unit_sums(a, plays, total, missing)[1]
+        noise = math.sqrt(1.0 + min(S, N - S)) * self.scale
         if 2.0 * N * far * 2.0**-53 > MARGIN * noise:
             raise ArgumentError(
                 "sums",
@@ -267,16 +246,16 @@ class BettingPlayer(Player):
             )
 
     def _take_block(self, sums: Mapping[int, tuple[int, float, int]]) -> None:
-        from uli_fast.kernels._betting_live import enter_block
+        from uli_fast.kernels.betting.live import enter_block
 
-        state, K = self._state, len(self.labels)
+        state, K = self.arm_state, len(self.labels)
         plays, total, missing = np.zeros(K), np.zeros(K), np.zeros(K)
         for a in np.flatnonzero(state.active).tolist():
             plays[a], total[a], missing[a] = self._unit_sums(a, *sums[a])
         if missing.any() and self._complete is None:
             self._complete = self._learned() + 1
         self._enter()
-        self._turn_to(len(self._epochs) - 1)
+        self._turn_to(len(self.sweeps.epochs) - 1)
         m = int(plays[state.active].min())
         enter_block(self._book, self._bets, state.active, plays, total, missing, m)
         state.n[:] += plays.astype(np.int64)
@@ -286,7 +265,7 @@ class BettingPlayer(Player):
         state.last[state.active] = state.clock[0]
         for a in np.flatnonzero(state.active).tolist():
             self._narrow_arm(a)
-        self._look(self._sweeps + m)
+        self._look(self._whole + m)
 
     def _unit_sums(self, a: int, plays: int, total: float, missing: int) -> tuple[Any, Any, Any]:
         """Return a row on the unit scale; without bounds, missing outcomes are left out."""
@@ -294,24 +273,20 @@ class BettingPlayer(Player):
         if not math.isfinite(self.low):
             self._omitted[a] += missing
             return came, total, 0
-        unit = (total - came * self.low) / self._scale
+        unit = (total - came * self.low) / self.scale
         return plays, min(max(unit, 0.0), float(came)), missing
 
     # What is certain.
 
     def _unit_intervals(self) -> tuple[F64, F64]:
-        return self._known[0], self._known[1]
+        return self.known[0], self.known[1]
 
     def _narrow_arm(self, a: int) -> None:
         """Keep what the interval of an arm says after a play or a block."""
-        from uli_fast.kernels._betting_live import narrow
+        from uli_fast.kernels.betting.live import narrow
 
-        state = self._state
-        narrow(self._known, a, state.n[a], state.total[a], self._lost[a], *self._level)
-
-    def _means_change(self) -> bool:
-        """Return whether outcomes contradict means that never change."""
-        return bool((self._known[0] > self._known[1]).any())
+        state = self.arm_state
+        narrow(self.known, a, state.n[a], state.total[a], self._lost[a], *self._level)
 
     def intervals(self) -> dict[int | str, tuple[float, float]]:
         """Return each arm's confidence interval, cut to the declared range.
@@ -320,48 +295,45 @@ class BettingPlayer(Player):
         out, where R is less than the range allows for, and once the outcomes contradict means
         that never change.
         """
-        if self._means_change():
+        if self.contradicted:
             return dict.fromkeys(self.labels, (self.low, self.high))
         return super().intervals()
 
     def certificate(self) -> Certificate:
-        """Return what is certain of every active arm, from settled rewards alone.
+        """Return what is certain about every active arm, from settled rewards alone.
 
         The bound never rises, unless outcomes show that means change: then it is that of the last
         look, of gaps averaged over the sweeps so far.
         """
         return super().certificate()
 
-    def _refuse_contradiction(self) -> None:
-        """Go on where means change: what is said then, and what is assumed, does not need them."""
-
     def _unit_gap_bound(self) -> float:
         """Bound the gap of every survivor; on average over the sweeps so far, if means change."""
-        if self._means_change():
+        if self.contradicted:
             return self._latest
         return min(self._gap, super()._unit_gap_bound())
 
     def _envelope(self, promise: Guarantee, t: int) -> float:
-        """Return F at the round that as many sweeps as were looked at take at most.
+        """Return F at the latest round that the sweeps looked at so far can reach.
 
-        Its clock is that of sweeps: a block of many plays may be of few. Two arms have a smaller
+        Its clock counts sweeps: a block of many plays may hold few. Two arms have a smaller
         F if one of them leads from the second sweep on, which plays asked for before the first
         look and blocks need not keep to.
         """
-        from uli_fast.kernels._book import SWEEPS
+        from uli_fast.kernels.betting.book import SWEEPS
 
         if self._complete is not None:
             return math.inf  # what the looks before showed is in the bound
         n, (K, r) = int(self._book.mark[SWEEPS]), (len(self.labels), self._bets.r)
-        assumed = _looks.pair_variance(np.array([float(n)]), K, r)[0]
+        assumed = betting_looks.pair_variance(np.array([float(n)]), K, r)[0]
         if K == 2 and n and self._book.V.sum() > assumed * (1.0 + 1e-12):
             c = self._drift(self._book.V.sum())
-            return float(min(promise.largest_gap, 2.0 * c / n * self._scale))
+            return float(min(promise.largest_gap, 2.0 * c / n * self.scale))
         return float(promise.bound(1 + min(t - 1, n * (K - 1 + r))))
 
     def _drift(self, V: float) -> float:
         """Return c: on the event no two arms' sums, of variance V, are off by as much."""
-        from uli_fast.kernels._wealth import boundary
+        from uli_fast.kernels.betting.wealth import boundary
 
         limit, R, rho = self._bets.test
         level = limit + (math.log(2.0) if self._bets.u.size else 0.0)
@@ -375,19 +347,19 @@ class BettingPlayer(Player):
         so is that of the probability to fail. A sum of A terms, entered look by look, is off by
         A 2^-52 of its size at most. Known intervals are no measure: they may not meet.
         """
-        from uli_fast.kernels._betting_live import half_width
-        from uli_fast.kernels._book import SWEEPS
+        from uli_fast.kernels.betting.book import SWEEPS
+        from uli_fast.kernels.betting.live import half_width
 
-        active, n = self._state.active, int(self._book.mark[SWEEPS])
-        if math.isfinite(self.low) or not self._state.n[active].any():
+        active, n = self.arm_state.active, int(self._book.mark[SWEEPS])
+        if math.isfinite(self.low) or not self.arm_state.n[active].any():
             return
         level, R, rho = self._level
-        least = float(half_width(float(self._state.n[active].max()), R, rho, level))
+        least = float(half_width(float(self.arm_state.n[active].max()), R, rho, level))
         if n:
             least = min(least, self._drift(2.0 * self._book.V[active].min()) / n)
-        terms = self._settled + len(self._blocks) + 1
-        if 2.0 * terms * self._largest * 2.0**-52 > MARGIN * least:
-            raise too_large(self._largest)
+        terms = self.queue.settled + len(self._blocks) + 1
+        if 2.0 * terms * self.largest * 2.0**-52 > MARGIN * least:
+            raise too_large(self.largest)
 
     def _assumes(self, proved: bool) -> tuple[str, ...]:
         return _assumptions.of_sweeps(self)
@@ -396,10 +368,10 @@ class BettingPlayer(Player):
 
     def _told_missing(self, extra: Mapping[str, Any]) -> int:
         rows = [row for block in extra["blocks"] for row in block[2]]
-        return len(self._missing) + sum(int(row[3]) for row in rows)
+        return len(self.queue.missing) + sum(int(row[3]) for row in rows)
 
     def _extra(self) -> dict[str, Any]:
-        from uli_fast.kernels._book import ENTERED
+        from uli_fast.kernels.betting.book import ENTERED
 
         g = int(self._book.mark[ENTERED])
         cut = {"P", "Q", "up", "down"}
@@ -414,19 +386,16 @@ class BettingPlayer(Player):
         return {
             "book": book,
             "new": self._new.tolist(),
-            "sweeps": self._sweeps,
+            "sweeps": self._whole,
             "gap": None if math.isinf(self._gap) else self._gap,
             "latest": None if math.isinf(self._latest) else self._latest,
-            "leaders": [epoch.leader for epoch in self._epochs],
-            "thetas": [epoch.theta for epoch in self._epochs],
             "at": self._at,
-            "asked": _runs(self._asked_in, self._ends),
-            "rest": list(self._rest),
             "blocks": blocks,
+            **self.sweeps.saved(),
         }
 
     def _load_extra(self, extra: Mapping[str, Any]) -> None:
-        from uli_fast.kernels._book import ENTERED
+        from uli_fast.kernels.betting.book import ENTERED
 
         book = self._book
         g = int(extra["book"]["mark"][ENTERED])
@@ -435,91 +404,33 @@ class BettingPlayer(Player):
             mine = mine[:, :g] if mine.ndim == 2 else mine
             mine[...] = np.asarray(values, mine.dtype).reshape(mine.shape)
         self._new[...] = np.asarray(extra["new"], np.float64)
-        self._sweeps = _check.whole("sweeps", extra["sweeps"], 0)
+        self._whole = _check.whole("sweeps", extra["sweeps"], 0)
         gaps = (extra["gap"], extra["latest"])
         self._gap, self._latest = (math.inf if x is None else float(x) for x in gaps)
-        both = zip(extra["leaders"], extra["thetas"], strict=True)
-        self._epochs = [Epoch(int(leader), float(theta)) for leader, theta in both]
-        self._rest = [int(a) for a in extra["rest"]]
-        self._asked_in, self._ends = _unrolled(extra["asked"], len(self._arms))
-        self._turn_to(_check.whole("at", extra["at"], 0, len(self._epochs) - 1))
+        self.sweeps.load(extra, len(self.queue))
+        self._turn_to(_check.whole("at", extra["at"], 0, len(self.sweeps.epochs) - 1))
         self._load_blocks(extra["blocks"])
-        self._check_sweeps()
+        self.sweeps.check(self.queue.decisions, self.arm_state.active)
 
     def _load_blocks(self, saved: Any) -> None:
         last = 0
         for position, block_id, rows in saved:
             sums = {self.labels[a]: row for a, *row in rows}
             found = _check.block("sums", sums, self.labels, self.low, self.high)
-            if not last <= position <= self._settled:
+            if not last <= position <= self.queue.settled:
                 raise StateError("state", "contradicts itself: blocks are not in order")
             last = position
             if block_id is not None and self._told_before(_check.key("block_id", block_id), found):
-                raise StateError("state", f"contradicts itself: block {block_id!r} is there twice")
+                raise StateError("state", f"contradicts itself: block {block_id!r} appears twice")
             self._note_block(Block(position, block_id, found))
 
-    def _check_sweeps(self) -> None:
-        """Refuse sweeps that are none: arms in order, each once and the leader r times.
-
-        An arm that was dropped while a sweep was asked for may lack plays in it, and never comes
-        again.
-        """
-        if self._asked_in != sorted(self._asked_in):
-            raise StateError("state", "contradicts itself: a sweep was begun before an earlier one")
-        survivors = set(np.flatnonzero(self._state.active).tolist())
-        first, left = 0, set(range(len(self.labels)))
-        for i, end in enumerate(self._ends):
-            if end or i + 1 == len(self._ends):
-                sweep = self._arms[first : i + 1] + ([] if end else self._rest[::-1])
-                leader = self._epochs[self._asked_in[i]].leader
-                spare = {a: self._times(a, leader) - n for a, n in Counter(sweep).items()}
-                whole = {a for a, n in spare.items() if n == 0}
-                good = sweep == sorted(sweep) and min(spare.values()) >= 0
-                if not (good and survivors <= whole and spare.keys() <= left):
-                    raise StateError("state", f"contradicts itself: no sweep ends at {i + 1}")
-                first, left = i + 1, whole
-
-    def _retrace(self, player: BettingPlayer) -> None:
+    def retrace(self, other: BettingPlayer) -> None:
         """Be told what another player was told, blocks where they came."""
-        self._rewards, self._rest = list(player._rewards), list(player._rest)
-        self._asked_in, self._ends = list(player._asked_in), bytearray(player._ends)
-        self._missing.update(player._missing)
-        self._asked[:] = player._asked
-        for block in player._blocks:
-            self._arms = player._arms[: block.position]
-            self._settle()
+        self.sweeps.copy(other.sweeps)
+        self.queue.copy(other.queue)
+        self.asked[:] = other.asked
+        for block in other.blocks:
+            self._settle(block.position)
             self._note_block(block)
             self._take_block(block.sums)
-        self._arms = list(player._arms)
         self._settle()
-
-
-def _runs(epochs: list[int], ends: bytearray) -> list[list[int]]:
-    """Return sweeps as [epoch, decisions, how many alike in a row, whether they are whole]."""
-    runs: list[list[int]] = []
-    first = 0
-    for i, end in enumerate(ends):
-        if end or i + 1 == len(ends):
-            sweep = [epochs[i], i + 1 - first, 1, int(end)]
-            if end and runs and runs[-1][:2] == sweep[:2]:
-                runs[-1][2] += 1
-            else:
-                runs.append(sweep)
-            first = i + 1
-    return runs
-
-
-def _unrolled(runs: Any, size: int) -> tuple[list[int], bytearray]:
-    """Return the epochs and ends that ``_runs`` was given."""
-    epochs: list[int] = []
-    ends = bytearray()
-    for epoch, length, times, whole in runs:
-        many = _check.whole("asked", length) * _check.whole("asked", times)
-        if len(epochs) + many > size:
-            break
-        epochs += [_check.whole("asked", epoch, 0)] * many
-        end = _check.whole("asked", whole, 0, 1)
-        ends += (bytes(length - 1) + bytes([end])) * times
-    if len(epochs) != size:
-        raise StateError("state", "contradicts itself: sweeps and decisions differ")
-    return epochs, ends

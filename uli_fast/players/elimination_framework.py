@@ -11,7 +11,7 @@ import numpy as np
 
 from uli_fast._typing import F64
 from uli_fast.players import _assumptions
-from uli_fast.players._base import Player
+from uli_fast.players._arms import Player
 
 
 class FrameworkPlayer(Player):
@@ -20,9 +20,9 @@ class FrameworkPlayer(Player):
     learner: Any
 
     def _choose(self) -> int:
-        from uli_fast.kernels._arms import least_played
+        from uli_fast.kernels.arms.state import least_played
 
-        return int(least_played(self._asked, self._state.active))
+        return int(least_played(self.asked, self.arm_state.active))
 
     def tell(self, id: int, reward: float) -> None:
         """Give the reward of a decision; a rule that fails leaves everything as it was."""
@@ -30,28 +30,32 @@ class FrameworkPlayer(Player):
             super().tell(id, reward)
 
     def tell_missing(self, id: int, reason: str) -> None:
-        """Say that a reward will never come: a rule knows nothing of it, it is left out."""
+        """Say that a reward will never come: it is left out, and the rule is not told."""
         with self._undone_if_it_fails(id):
             super().tell_missing(id, reason)
 
     @contextmanager
     def _undone_if_it_fails(self, id: int) -> Iterator[None]:
-        before, settled = [array.copy() for array in self._state], self._settled
+        before, settled = [array.copy() for array in self.arm_state], self.queue.settled
         omitted = self._omitted.copy()
         try:
             yield
         except Exception:
-            if self._settled != settled:  # the outcome was taken in and the rule failed
-                self._rewards[id - 1], self._settled = None, settled
-                self._missing.pop(id - 1, None)
+            if self.queue.settled != settled:  # the outcome was taken in and the rule failed
+                self.queue.take_back(id - 1, settled)
                 self._omitted[:] = omitted
-                for array, old in zip(self._state, before, strict=True):
+                for array, old in zip(self.arm_state, before, strict=True):
                     array[:] = old
             raise
 
-    def _absorb(self, a: int, reward: float) -> None:
-        self._count(a, reward)
-        self.learner.restrict(self._state)
+    def absorb(self, a: int, reward: float) -> None:
+        """Take in a reward of an active arm, on the unit scale."""
+        self.count(a, reward)
+        self.learner.restrict(self.arm_state)
+
+    def retraced(self, start: Any) -> None:
+        """Add up the rewards again: a rule may do anything when it is asked twice."""
+        self.recount()
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         # A rule says which arms stay, not how well they are known.

@@ -23,7 +23,7 @@ from uli_fast._typing import F64, I64
 from uli_fast.guarantees import ArmsInfo, read_arms
 from uli_fast.learners._linear import told_by_means
 from uli_fast.learners.linear_elimination import Phases
-from uli_fast.players._base import Player
+from uli_fast.players._arms import Player
 
 
 class LinearPlayer(Player):
@@ -44,7 +44,7 @@ class LinearPlayer(Player):
         self.features, self.intercept = features, intercept
         bounds = (low, high) if math.isfinite(low) else (None, None)
         units = learner.units(features, bounds, intercept)
-        self._phases = Phases(learner.delta, units, features, self._state)
+        self._phases = Phases(learner.delta, units, features, self.arm_state)
         self._phase_asked: I64 = np.zeros(len(labels), np.int64)
         self._phase_settled: I64 = np.zeros(len(labels), np.int64)
         self._phase_sums: F64 = np.zeros(len(labels))
@@ -54,7 +54,7 @@ class LinearPlayer(Player):
     @property
     def phase(self) -> int:
         """The phase in which settled rewards now count."""
-        return int(self._state.clock[1])
+        return int(self.arm_state.clock[1])
 
     @property
     def quotas(self) -> dict[int | str, int]:
@@ -80,17 +80,18 @@ class LinearPlayer(Player):
     def _omit(self, a: int) -> None:
         self._phase_asked[a] -= 1
 
-    def _absorb(self, a: int, reward: float) -> None:
+    def absorb(self, a: int, reward: float) -> None:
+        """Take in a reward of an active arm, on the unit scale."""
         self._take(a, reward, reward)
 
     def _take(self, a: int, came: float, reward: float) -> None:
         """Count a play; ``reward`` is what the estimate takes it for, ``came`` what there was."""
-        self._count(a, came)
+        self.count(a, came)
         self._phase_settled[a] += 1
         quotas = self._phases.quotas()
         if self._phase_settled[a] <= quotas[a]:
             self._phase_sums[a] += reward
-        if (self._phase_settled >= quotas).all() and self._state.active.sum() > 1:
+        if (self._phase_settled >= quotas).all() and self.arm_state.active.sum() > 1:
             self._phases.close(self._phase_sums, missing=self._phase_missing)
             self._narrow()
             self._closed += int(quotas.sum())
@@ -98,6 +99,11 @@ class LinearPlayer(Player):
             self._phase_settled[:] = 0
             self._phase_sums[:] = 0.0
             self._phase_missing[:] = 0
+
+    def retrace(self, other: Any) -> None:
+        """Be told what another player was told."""
+        self._phase_asked[:] = other.asked  # closed phases take their share off
+        super().retrace(other)
 
     def _learned(self) -> int:
         within = np.minimum(self._phase_settled, self._phases.quotas())
@@ -116,6 +122,10 @@ class LinearPlayer(Player):
         if self._omitted.any():  # one estimate serves all arms
             half[:] = math.inf
         return middle - half, middle + half
+
+    def started_with(self) -> dict[str, Any]:
+        """Return the arms, and the mean where they are 0."""
+        return super().started_with() | {"intercept": self.intercept}
 
     def arms_info(self) -> ArmsInfo:
         """Return what a guarantee may rely on."""

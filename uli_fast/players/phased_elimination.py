@@ -19,20 +19,22 @@ import numpy as np
 from uli_fast._check import Labels
 from uli_fast._typing import F64, I64
 from uli_fast.guarantees import Guarantee
-from uli_fast.players._base import Player
+from uli_fast.players._arms import Player
 
 
 class PhasedPlayer(Player):
     """Asks for each survivor's quota in turn; drops what lags when the phase is settled."""
 
     widens: ClassVar[bool] = True
+    chooses_by: ClassVar[str] = "quotas"
 
     def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
         from uli_fast.kernels.phased_elimination import PhaseStart
 
         super().__init__(learner, labels, low, high)
         K = len(labels)
-        self._start = PhaseStart(np.zeros(K, np.int64), np.zeros(K), np.zeros(K, np.int64))
+        # What the counts were when the phase began, and what of it is missing.
+        self.phase_start = PhaseStart(np.zeros(K, np.int64), np.zeros(K), np.zeros(K, np.int64))
         self._phase_asked: I64 = np.zeros(K, np.int64)
         self._closed_mean: F64 = np.full(K, math.nan)  # means of the last closed phase
         self._closed_width: F64 = np.full(K, math.inf)
@@ -43,25 +45,26 @@ class PhasedPlayer(Player):
     @property
     def phase(self) -> int:
         """The phase in which settled rewards now count."""
-        return int(self._state.clock[1])
+        return int(self.arm_state.clock[1])
 
     @property
     def quota(self) -> int:
         """Plays of each survivor in this phase."""
         from uli_fast.kernels.phased_elimination import quota
 
-        return int(quota(self.phase, len(self.labels), self.learner.delta, self._unit_noise))
+        return int(quota(self.phase, len(self.labels), self.learner.delta, self.unit_noise))
 
     def _choose(self) -> int:
-        from uli_fast.kernels._arms import least_played
+        from uli_fast.kernels.arms.state import least_played
 
-        active = self._state.active
+        active = self.arm_state.active
         unasked = active & (self._phase_asked < self.quota)
         a = int(unasked.argmax()) if unasked.any() else int(least_played(self._phase_asked, active))
         self._phase_asked[a] += 1
         return a
 
-    def _absorb(self, a: int, reward: float) -> None:
+    def absorb(self, a: int, reward: float) -> None:
+        """Take in a reward of an active arm, on the unit scale."""
         self._take(a, reward)
 
     def _absorb_missing(self, a: int) -> None:
@@ -70,13 +73,13 @@ class PhasedPlayer(Player):
     def _take(self, a: int, reward: float | None) -> None:
         from uli_fast.kernels.phased_elimination import close_phase, next_arm
 
-        state, start, m = self._state, self._start, self.quota
+        state, start, m = self.arm_state, self.phase_start, self.quota
         if state.n[a] - start.n[a] >= m:  # another arm is asked for again
             self._early.append((a, reward))
             return
         if reward is None:
             start.missing[a] += 1
-        self._count(a, reward or 0.0)
+        self.count(a, reward or 0.0)
         if next_arm(state, start, m) < 0:
             active = state.active.copy()
             self._closed_mean[active] = (state.total - start.total)[active] / m
@@ -93,6 +96,11 @@ class PhasedPlayer(Player):
     def _omit(self, a: int) -> None:
         self._phase_asked[a] -= 1
 
+    def retrace(self, other: Any) -> None:
+        """Be told what another player was told."""
+        self._phase_asked[:] = other.asked  # closed phases take their share off
+        super().retrace(other)
+
     def _unit_intervals(self) -> tuple[F64, F64]:
         known = np.isfinite(self._closed_width)
         mean = np.where(known, self._closed_mean, 0.0)
@@ -105,9 +113,9 @@ class PhasedPlayer(Player):
 
     def _extra(self) -> dict[str, Any]:
         return {
-            "start_n": self._start.n.tolist(),
-            "start_total": self._start.total.tolist(),
-            "phase_missing": self._start.missing.tolist(),
+            "start_n": self.phase_start.n.tolist(),
+            "start_total": self.phase_start.total.tolist(),
+            "phase_missing": self.phase_start.missing.tolist(),
             "closed_missing": self._closed_missing.tolist(),
             "early": [list(x) for x in self._early],
             "phase_asked": self._phase_asked.tolist(),
@@ -116,10 +124,10 @@ class PhasedPlayer(Player):
         }
 
     def _load_extra(self, extra: Mapping[str, Any]) -> None:
-        self._start.n[:] = extra["start_n"]
-        self._start.total[:] = extra["start_total"]
+        self.phase_start.n[:] = extra["start_n"]
+        self.phase_start.total[:] = extra["start_total"]
         none = [0] * len(self.labels)
-        self._start.missing[:] = extra.get("phase_missing", none)
+        self.phase_start.missing[:] = extra.get("phase_missing", none)
         self._closed_missing[:] = extra.get("closed_missing", none)
         early = extra.get("early", [])
         self._early = [(int(a), None if x is None else float(x)) for a, x in early]

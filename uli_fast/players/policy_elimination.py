@@ -1,6 +1,5 @@
 """Live policy elimination: decisions are policies, and an episode is told as a whole.
 
-Episodes are applied in the order of the decisions, each once all earlier ones are settled.
 A phase closes when every decision of its quota is settled; what is asked beyond it in the
 meantime plays on and is not learned from. The proofs need the counts of all earlier episodes
 before each choice: where decisions are asked for while episodes are awaited, ``certificate``
@@ -12,27 +11,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import B1, F64, I8, I64
 from uli_fast.errors import (
-    ConflictingRewardError,
+    ArgumentError,
     NoGuaranteeError,
     SaturationWarning,
     StateError,
     UliError,
     UnsupportedError,
 )
-from uli_fast.learners._policies import empty_model, new_path
-from uli_fast.learners._policy_sets import PolicySet, mean_values
+from uli_fast.learners._policies.policy_sets import PolicySet, mean_values
+from uli_fast.learners._policies.runs import empty_model, new_path
 from uli_fast.learners.policy_elimination import SATURATED, complaint, saturation, size_of
 from uli_fast.players import _assumptions
-from uli_fast.players._base import describe, standing
-from uli_fast.players._certificate import Certificate, gap_bound
-from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out
+from uli_fast.players._certificate import Certificate, gap_bound, left_out
+from uli_fast.players._player import LivePlayer
+from uli_fast.players._queue import DecisionQueue
 
 if TYPE_CHECKING:
     from uli_fast.kernels.policy_elimination import Chooser
@@ -47,8 +46,11 @@ class PolicyDecision(NamedTuple):
     probability: float
 
 
-class PolicyPlayer:
+class PolicyPlayer(LivePlayer):
     """Asks for the active policy that leads where least is known."""
+
+    learner: PolicyElimination
+    outcome_names: ClassVar[tuple[str, ...]] = ("states", "actions")
 
     def __init__(
         self,
@@ -60,8 +62,9 @@ class PolicyPlayer:
         high: float,
     ) -> None:
         H, S, A = rewards.shape
-        self.learner, self.low, self.high = learner, low, high
-        self._rewards, self._support, self._points = rewards, support, points
+        # A decision is the number of the policy and the initial state, an outcome the states.
+        super().__init__(learner, low, high, DecisionQueue("decisions", "episodes", "states"))
+        self.rewards, self.initial_support, self.decision_points = rewards, support, points
         self._unit: F64 = (rewards - low) / (high - low)
         self._size = size_of(points, A)
         # Where nothing is decided though rewards differ, and such a place that is reached.
@@ -76,13 +79,10 @@ class PolicyPlayer:
         self._openings: list[int] = []  # decisions asked for before each phase
         self._played: list[I8] = []  # the policies asked for
         self._numbers: dict[bytes, int] = {}  # of them
-        self._decisions: list[tuple[int, int]] = []  # number of the policy, initial state
-        self._episodes: list[tuple[int, ...] | None] = []  # states
-        self._settled = 0  # decisions whose episode and all earlier ones are known
-        self._missing = Missing()
         self._omitted = 0  # missing episodes that a phase would have used
         self._learned = 0  # episodes that phases have used
         self._overlapped = False
+        self._complaint: str | None = None  # of a phase that has just closed
         self._open()
 
     @property
@@ -105,26 +105,18 @@ class PolicyPlayer:
         """The active policies, (active, H, S), in the order of their index."""
         return _read_only(self._active.policies)
 
-    @property
-    def pending(self) -> tuple[int, ...]:
-        """Ids of the decisions whose episode is still awaited."""
-        waiting = range(self._settled, len(self._episodes))
-        return tuple(i + 1 for i in waiting if self._episodes[i] is None and i not in self._missing)
-
     def ask(self, state: int) -> PolicyDecision:
         """Return the policy of the next episode, which begins in ``state``."""
         from uli_fast.kernels.policy_elimination import choose_policy
 
-        s1 = _check.initial_state("state", state, self._support)
+        s1 = _check.initial_state("state", state, self.initial_support)
         if self._chooser is None:
-            self._chooser = self._active.chooser(self.learner.method, self._support)
+            self._chooser = self._active.chooser(self.learner.method, self.initial_support)
         choose_policy(self._chooser, self._model, s1, self._path.pi)
         number = self._number(self._path.pi)
-        if self._settled < len(self._decisions) and self.active > 1:
+        if self.queue.waiting and self.active > 1:
             self._overlapped = True
-        self._decisions.append((number, s1))
-        self._episodes.append(None)
-        return PolicyDecision(len(self._decisions), self._played[number], 1.0)
+        return PolicyDecision(self.queue.add((number, s1)), self._played[number], 1.0)
 
     def tell(self, id: int, states: Any, actions: Any) -> None:
         """Give the states and actions of a decision's episode, those of stages 1 to H.
@@ -132,30 +124,25 @@ class PolicyPlayer:
         The actions must be the policy's; a state after the last stage may be given and is not
         used. Telling the same again changes nothing.
         """
-        position = _check.decision("id", id, len(self._decisions))
-        number, s1 = self._decisions[position]
+        position = self.queue.position(id)
+        number, s1 = self.queue.decisions[position]
         policy = self._played[number]
         seen = _check.visited("states", states, policy.shape, s1)
         _check.followed("actions", actions, policy, seen)
-        self._missing.refuse("states", id, position)
-        known = self._episodes[position]
-        if known is not None and known != seen:
-            raise ConflictingRewardError(
-                "states", f"decision {id} already has {list(known)}, got {list(seen)}"
-            )
-        self._episodes[position] = seen
-        warning = self._settle()
-        if warning:
-            warnings.warn(warning, SaturationWarning, stacklevel=2)
+        if self.queue.tell(position, seen):
+            self._settle()
+        self._complain()
 
     def tell_missing(self, id: int, reason: str) -> None:
         """Say that the episode of a decision will never come; saying it again changes nothing."""
-        position = _check.decision("id", id, len(self._decisions))
-        warning = None
-        if self._missing.add(id, position, reason, self._episodes[position]):
-            warning = self._settle()
-        if warning:
-            warnings.warn(warning, SaturationWarning, stacklevel=2)
+        super().tell_missing(id, reason)
+        self._complain()
+
+    def _complain(self) -> None:
+        """Warn the caller of ``tell`` if the last phase that closed was saturated."""
+        complaint, self._complaint = self._complaint, None
+        if complaint:
+            warnings.warn(complaint, SaturationWarning, stacklevel=3)
 
     def recommend(self) -> I8:
         """Return the active policy that the last closed phase's estimate likes best, (H, S)."""
@@ -164,14 +151,14 @@ class PolicyPlayer:
     def estimates(self) -> F64:
         """Return what the last closed phase estimates for each of ``policies``, (active,)."""
         scale = self.high - self.low
-        return len(self._rewards) * self.low + scale * self._estimated()
+        return len(self.rewards) * self.low + scale * self._estimated()
 
     def intervals(self) -> NoReturn:
         """Raise UnsupportedError: only ``estimates`` of policies are kept."""
         raise UnsupportedError("intervals: PolicyElimination has none; it has estimates()")
 
     def certificate(self) -> Certificate:
-        """Return what is certain of every active policy, from settled episodes alone.
+        """Return what is certain about every active policy, from settled episodes alone.
 
         Its ``active`` is how many there are (see ``policies``). The bound never rises: active
         policies were so in all earlier phases.
@@ -198,42 +185,54 @@ class PolicyPlayer:
         return Certificate(t, bound, envelope, *about)
 
     def _assumes(self) -> tuple[str, ...]:
-        undecided = ~self._points
-        undecided[0] &= self._support  # elsewhere no episode begins
-        return _assumptions.of_episodes(not self._support.all(), bool(undecided.any()))
+        undecided = ~self.decision_points
+        undecided[0] &= self.initial_support  # elsewhere no episode begins
+        return _assumptions.of_episodes(not self.initial_support.all(), bool(undecided.any()))
 
-    def state(self) -> dict[str, Any]:
-        """Return everything as plain numbers, for JSON and ``uli.restore``."""
-        model = self._model
-        counts = [*self._closed, (model.N, model.N3, model.starts)]
+    # What studies need to know about a player.
+
+    def read_request(self, about: dict[str, Any]) -> dict[str, Any]:
+        """Take out of keywords the state in which the episode begins."""
+        if "state" not in about:
+            raise ArgumentError("state", "must be given: where does the episode begin?")
+        return {"state": _check.initial_state("state", about.pop("state"), self.initial_support)}
+
+    def check_request(self, position: int, request: Mapping[str, Any]) -> None:
+        """Refuse to give a decision again for an episode that begins elsewhere."""
+        if self.queue.decisions[position][1] != request["state"]:
+            raise ArgumentError("state", f"decision {position + 1} was asked for in another state")
+
+    def tell_again(self, position: int, told: Any) -> None:
+        """Tell an episode of which a file has the states."""
+        self.tell(position + 1, told, self._actions(position, told))
+
+    def outcome(self, position: int, told: Any) -> dict[str, Any]:
+        """Return an episode by name, and the sum of the known rewards along it."""
+        states, actions = list(told), self._actions(position, told)
+        reward = float(self.rewards[range(len(states)), states, actions].sum())
+        return {"reward": reward, "states": states, "actions": actions}
+
+    def _actions(self, position: int, states: Any) -> list[int]:
+        policy = self._played[self.queue.decisions[position][0]]
+        return [int(policy[h, s]) for h, s in enumerate(states)]
+
+    def started_with(self) -> dict[str, Any]:
+        """Return what is known about the MDP."""
         return {
-            "schema": SCHEMA,
-            "learner": describe(self.learner),
-            "range": [self.low, self.high],
-            "rewards": self._rewards.tolist(),
-            "initial_support": np.flatnonzero(self._support).tolist(),
-            "decision_points": self._points.tolist(),
-            "policies": [policy.tolist() for policy in self._played],
-            "decisions": [list(decision) for decision in self._decisions],
-            "episodes": [None if x is None else list(x) for x in self._episodes],
-            "missing": self._missing.saved(),
-            "settled": self._settled,
-            "openings": list(self._openings),
-            "counts": [[x.tolist() for x in phase] for phase in counts],
-            "top": model.top.tolist(),
-            "active": self.active,
-            "overlapped": self._overlapped,
+            "rewards": self.rewards.tolist(),
+            "initial_support": np.flatnonzero(self.initial_support).tolist(),
+            "decision_points": self.decision_points.tolist(),
         }
 
-    def __repr__(self) -> str:
-        return standing(self, f"{self.active} policies", len(self._decisions))
+    def _what(self) -> str:
+        return f"{self.active} policies"
 
     # Inside.
 
     def _open(self) -> None:
         from uli_fast.kernels.policy_elimination import open_phase
 
-        self._openings.append(len(self._decisions))
+        self._openings.append(len(self.queue))
         self._quota, bonus = self.learner.plan(self._size, self.phase)
         self._bonus: F64 = np.array(bonus)
         open_phase(self._model, self._bonus)
@@ -248,35 +247,22 @@ class PolicyPlayer:
             self._played.append(np.frombuffer(key, np.int8).reshape(policy.shape))
         return number
 
-    def _reward(self, states: list[int], actions: list[int]) -> float:
-        """Return the sum of the known rewards along an episode."""
-        return float(self._rewards[range(len(states)), states, actions].sum())
-
-    def _settle(self) -> str | None:
-        """Apply the episodes that are next in the order of decisions; return a complaint."""
+    def _take_in(self, decision: tuple[int, int], states: tuple[int, ...] | None) -> None:
         from uli_fast.kernels.policy_elimination import learn
 
-        first, warning = self._openings[-1], None
-        while self._settled < len(self._episodes):
-            states, (number, _) = self._episodes[self._settled], self._decisions[self._settled]
-            if states is None and self._settled not in self._missing:
-                break
-            self._settled += 1
-            self._look_where(states)
-            if self._settled <= first:  # it was asked for beyond the quota of a closed phase
-                continue
-            if states is None:
-                self._omitted += 1
-                continue
-            self._path.state[:] = states
-            self._path.action[:] = self._played[number][range(len(states)), states]
-            learn(self._model, self._bonus, self._path)
-            self._learned += 1
-            self._used += 1
-            if self._used == self._quota:
-                warning = self._close()
-                first = self._openings[-1]
-        return warning
+        self._look_where(states)
+        if self.queue.settled <= self._openings[-1]:  # asked for beyond a closed phase's quota
+            return
+        if states is None:
+            self._omitted += 1
+            return
+        self._path.state[:] = states
+        self._path.action[:] = self._played[decision[0]][range(len(states)), states]
+        learn(self._model, self._bonus, self._path)
+        self._learned += 1
+        self._used += 1
+        if self._used == self._quota:
+            self._close()
 
     def _look_where(self, states: tuple[int, ...] | None) -> None:
         """Note whether an episode passed where rewards differ and nothing was decided."""
@@ -286,8 +272,8 @@ class PolicyPlayer:
             if self._denied[h, s]:
                 self._passed = (h, s)
 
-    def _close(self) -> str | None:
-        """Drop the policies that are behind, and open the next phase; return a complaint."""
+    def _close(self) -> None:
+        """Drop the policies that are behind, and open the next phase."""
         model, m = self._model, self.phase
         share = saturation(model) if self.active > 1 else 0.0
         self._active = self._active.after(model, self._unit, m)
@@ -297,47 +283,65 @@ class PolicyPlayer:
         self._least = min(self._least, gap_bound(values - error, values + error, all_of_them))
         self._values = values
         self._closed.append((model.N.copy(), model.N3.copy(), model.starts.copy()))
+        self._complaint = complaint(m, share) if share > SATURATED else None
         self._open()
-        return complaint(m, share) if share > SATURATED else None
 
     def _estimated(self) -> F64:
         if self._values is None:
             raise UliError("nothing is estimated yet: the first phase has not closed")
         return self._values
 
+    # Saved states.
+
+    def _saved(self) -> dict[str, Any]:
+        model = self._model
+        counts = [*self._closed, (model.N, model.N3, model.starts)]
+        return {
+            **self.started_with(),
+            "policies": [policy.tolist() for policy in self._played],
+            "openings": list(self._openings),
+            "counts": [[x.tolist() for x in phase] for phase in counts],
+            "top": model.top.tolist(),
+            "active": self.active,
+            "overlapped": self._overlapped,
+        }
+
     def _load(self, saved: Mapping[str, Any]) -> None:
-        """Play everything again but the choices, and compare with what was saved."""
-        saved = check_schema(saved)
-        self._missing.load(saved["missing"], list(saved["episodes"]))
-        shape, A = self._points.shape, self._size.A
+        """Play everything again except the choices, and compare with what was saved."""
+        shape, A = self.decision_points.shape, self._size.A
         policies = [_check.policy("policies", x, shape, A) for x in saved["policies"]]
         asked = list(zip(saved["decisions"], saved["episodes"], strict=True))
+        missing = dict(saved["missing"])
         for end in (*saved["openings"][1:], len(asked)):
-            self._replay(policies, asked[len(self._decisions) : end])
+            self._replay(policies, asked[len(self.queue) : end], missing)
+        self._complaint = None  # it was made when it happened
         self._model.top[:] = _check.vector("top", saved["top"])
         _check.within("top", self._model.top, 0.0, self._size.H)
         self._overlapped = bool(saved["overlapped"])
-        one_by_one = len(self._decisions) - self._settled <= 1 or self.active == 1
+        one_by_one = len(self.queue) - self.queue.settled <= 1 or self.active == 1
         same = all(saved[key] == value for key, value in self.state().items())
         if not same or not (one_by_one or self._overlapped):
             raise StateError("state", "contradicts itself: decisions, episodes and counts differ")
 
-    def _replay(self, policies: list[I8], asked: list[Any]) -> None:
+    def _replay(self, policies: list[I8], asked: list[Any], missing: Mapping[int, str]) -> None:
         """Take in what was asked for in one phase, and its episodes."""
         listed = self._active.listed
         active = None if listed is None else {policy.tobytes() for policy in listed}
         for (number, state), states in asked:
             policy = policies[_check.whole("decisions", number, least=0)]
-            s1 = _check.initial_state("decisions", state, self._support)
-            seen = None
-            if states is not None:
-                seen = _check.visited("episodes", states, policy.shape, s1)
+            s1 = _check.initial_state("decisions", state, self.initial_support)
             known = active is None or policy.tobytes() in active
-            if not known or policy[~self._points].any():
+            if not known or policy[~self.decision_points].any():
                 raise StateError("state", "contradicts itself: an inactive policy is played")
-            self._decisions.append((self._number(policy), s1))
-            self._episodes.append(seen)
+            id = self.queue.add((self._number(policy), s1))
+            if states is not None:
+                self.queue.tell(id - 1, _check.visited("episodes", states, policy.shape, s1))
+            if id in missing:
+                self.queue.tell_missing(id - 1, missing[id])
         self._settle()
+
+    def retraced(self, start: Any) -> None:
+        """Return None: loading has played everything again."""
 
 
 def _read_only(values: I8) -> I8:

@@ -1,34 +1,29 @@
 """Live phased elimination on an arm set: decisions are vectors.
 
-Rewards are applied in the order of the decisions, each once all earlier ones are
-settled. A phase closes when every decision of its quotas is settled; what is asked
-beyond them in the meantime plays its arms on in turn and is not learned from. A decision
-whose outcome is missing is asked for again, and nothing is proved any more.
+A phase closes when every decision of its quotas is settled; what is asked beyond them in the
+meantime plays its arms on in turn and is not learned from. A decision whose outcome is missing is
+asked for again, and nothing is proved any more.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64, I64
-from uli_fast.errors import (
-    ConflictingRewardError,
-    NoGuaranteeError,
-    StateError,
-    UnsupportedError,
-)
+from uli_fast.errors import NoGuaranteeError, StateError, UnsupportedError
+from uli_fast.geometry.spanners import Spanner
 from uli_fast.guarantees import ROUNDING
 from uli_fast.learners.spanner_elimination import SpannerPhases
 from uli_fast.players import _assumptions
-from uli_fast.players._base import describe, standing
-from uli_fast.players._certificate import Certificate
-from uli_fast.players._missing import SCHEMA, Missing, check_schema, left_out, too_large
-from uli_fast.spanners import Spanner
+from uli_fast.players._certificate import Certificate, left_out, too_large
+from uli_fast.players._player import RewardPlayer
+from uli_fast.players._queue import DecisionQueue
 
 if TYPE_CHECKING:
     from uli_fast.arm_sets import ArmSet
@@ -43,19 +38,20 @@ class VectorDecision(NamedTuple):
     probability: float
 
 
-class SpannerPlayer:
-    """Asks for each arm of the phase's spanner in turn."""
+class SpannerPlayer(RewardPlayer[VectorDecision]):
+    """Asks for each arm of the phase's spanner in turn; the ``arm`` of a decision is a tuple."""
+
+    learner: SpannerElimination
+    ahead: ClassVar[tuple[str, ...]] = ("asked", "again")
 
     def __init__(
         self, learner: SpannerElimination, region: ArmSet, low: float, high: float, intercept: float
     ) -> None:
-        self.learner, self.low, self.high, self.intercept = learner, low, high, intercept
+        # A decision is its phase, 0 if none learns from it, and the number of the arm.
+        super().__init__(learner, low, high, DecisionQueue("decisions", "rewards", "reward"))
+        self.region, self.intercept = region, intercept
         self._phases = SpannerPhases(learner.resolved((low, high)), region)
-        self._decisions: list[tuple[int, int]] = []  # phase and number of the arm
-        self._rewards: list[float | None] = []
-        self._missing = Missing()
         self._omitted = 0  # missing outcomes that would have been learned from
-        self._settled = 0
         self._closed = 0  # rounds of the closed phases' quotas
         self._largest = 0.0  # no reward that was learned from is farther from 0
         self._arms: F64
@@ -81,41 +77,6 @@ class SpannerPlayer:
         """Raise UnsupportedError: what is in play is a set that nobody could list."""
         raise UnsupportedError("active: SpannerElimination has none: its arms cannot be listed")
 
-    @property
-    def pending(self) -> tuple[int, ...]:
-        """Ids of the decisions whose reward is still awaited."""
-        waiting = range(self._settled, len(self._rewards))
-        return tuple(i + 1 for i in waiting if self._rewards[i] is None and i not in self._missing)
-
-    @overload
-    def ask(self, n: None = None) -> VectorDecision: ...
-    @overload
-    def ask(self, n: int) -> list[VectorDecision]: ...
-    def ask(self, n: int | None = None) -> VectorDecision | list[VectorDecision]:
-        """Return the next decision, or a list of the next n; ``arm`` is a tuple of numbers."""
-        if n is not None:
-            return [self._ask() for _ in range(_check.decisions("n", n))]
-        return self._ask()
-
-    def tell(self, id: int, reward: float) -> None:
-        """Give the reward of a decision; telling the same again changes nothing."""
-        position = _check.decision("id", id, len(self._rewards))
-        value = _check.reward(reward, self.low, self.high)
-        self._missing.refuse("reward", id, position)
-        before = self._rewards[position]
-        if before is not None and before != value:
-            raise ConflictingRewardError(
-                "reward", f"decision {id} already has reward {before!r}, got {value!r}"
-            )
-        self._rewards[position] = value
-        self._settle()
-
-    def tell_missing(self, id: int, reason: str) -> None:
-        """Say that the reward of a decision will never come; saying it again changes nothing."""
-        position = _check.decision("id", id, len(self._rewards))
-        if self._missing.add(id, position, reason, self._rewards[position]):
-            self._settle()
-
     def recommend(self) -> tuple[float, ...]:
         """Return the active arm that the last closed phase's estimate likes best."""
         return tuple(self._phases.best.tolist())
@@ -125,7 +86,7 @@ class SpannerPlayer:
         raise UnsupportedError("intervals: SpannerElimination has none: its arms cannot be listed")
 
     def certificate(self) -> Certificate:
-        """Return what is certain of every arm of this phase, from settled rewards alone.
+        """Return what is certain about every arm of this phase, from settled rewards alone.
 
         Later phases may have arms that this one has not: then the bound may rise, up to F.
         """
@@ -148,39 +109,9 @@ class SpannerPlayer:
         assumes = _assumptions.of_set(self, self._phases.region)
         return Certificate(t, bound, envelope, guarantee.delta, (), guarantee.proved, assumes)
 
-    def state(self) -> dict[str, Any]:
-        """Return everything as plain numbers, for JSON and ``uli.restore(state, arms=...)``."""
-        finite = math.isfinite(self.low)
-        return {
-            "schema": SCHEMA,
-            "learner": describe(self.learner),
-            "set": extent(self._phases.region),
-            "range": [self.low, self.high] if finite else [None, None],
-            "intercept": self.intercept,
-            "phase": self.phase,
-            "theta": self._phases.theta.tolist(),
-            "columns": self._spanner.columns.tolist(),
-            "real": self._spanner.real.tolist(),
-            "inverse": self._spanner.inverse.tolist(),
-            "reach": self._spanner.reach.tolist(),
-            "best": self._phases.best.tolist(),
-            "gap": self._phases.gap,
-            "arms": self._arms.tolist(),
-            "n": self._n,
-            "asked": self._asked,
-            "sums": self._sums.tolist(),
-            "counts": self._counts.tolist(),
-            "decisions": [list(d) for d in self._decisions],
-            "rewards": list(self._rewards),
-            "missing": self._missing.saved(),
-            "omitted": self._omitted,
-            "again": list(self._again),
-            "settled": self._settled,
-            "closed": self._closed,
-        }
-
-    def __repr__(self) -> str:
-        return standing(self, repr(self._phases.region), len(self._decisions))
+    def started_with(self) -> dict[str, Any]:
+        """Return the mean of the arm 0."""
+        return {"intercept": self.intercept}
 
     # Inside.
 
@@ -204,33 +135,56 @@ class SpannerPlayer:
             within, a = True, self._again.pop(0)
         else:
             self._asked += 1
-        self._decisions.append((self.phase if within else 0, a))
-        self._rewards.append(None)
-        return VectorDecision(len(self._decisions), tuple(self._arms[a].tolist()), 1.0)
+        id = self.queue.add((self.phase if within else 0, a))
+        return VectorDecision(id, tuple(self._arms[a].tolist()), 1.0)
 
-    def _settle(self) -> None:
-        while self._settled < len(self._decisions):
-            reward = self._rewards[self._settled]
-            if reward is None and self._settled not in self._missing:
-                return
-            phase, a = self._decisions[self._settled]
-            self._settled += 1
-            if phase != self.phase:
-                continue
-            if reward is None:
-                self._omitted += 1
-                self._again.append(a)
-                continue
-            self._largest = max(self._largest, abs(reward))
-            self._sums[a] += reward - self.intercept
-            self._counts[a] += 1
-            if (self._counts == self._n).all():
-                self._closed += self._n * len(self._arms)
-                self._phases.close(self._arms, self._n, self._sums / self._n)
-                self._open()
+    def _take_in(self, decision: tuple[int, int], reward: float | None) -> None:
+        phase, a = decision
+        if phase != self.phase:
+            return
+        if reward is None:
+            self._omitted += 1
+            self._again.append(a)
+            return
+        self._largest = max(self._largest, abs(reward))
+        self._sums[a] += reward - self.intercept
+        self._counts[a] += 1
+        if (self._counts == self._n).all():
+            self._closed += self._n * len(self._arms)
+            self._phases.close(self._arms, self._n, self._sums / self._n)
+            self._open()
+
+    def _what(self) -> str:
+        return repr(self.region)
+
+    # Saved states.
+
+    def _saved(self) -> dict[str, Any]:
+        return {
+            "set": extent(self._phases.region),
+            "intercept": self.intercept,
+            "phase": self.phase,
+            "theta": self._phases.theta.tolist(),
+            "columns": self._spanner.columns.tolist(),
+            "real": self._spanner.real.tolist(),
+            "inverse": self._spanner.inverse.tolist(),
+            "reach": self._spanner.reach.tolist(),
+            "best": self._phases.best.tolist(),
+            "gap": self._phases.gap,
+            "arms": self._arms.tolist(),
+            "n": self._n,
+            "asked": self._asked,
+            "sums": self._sums.tolist(),
+            "counts": self._counts.tolist(),
+            "omitted": self._omitted,
+            "again": list(self._again),
+            "closed": self._closed,
+        }
+
+    def _absent(self) -> dict[str, Any]:
+        return {"omitted": 0, "again": []}
 
     def _load(self, saved: Mapping[str, Any]) -> None:
-        saved = check_schema(saved, omitted=0, again=[])
         there, here = np.array(saved["set"]), np.array(extent(self._phases.region))
         if there.shape != here.shape or not np.allclose(there, here, rtol=1e-7, atol=1e-12):
             raise StateError("arms", "are not those of the state: their extent differs")
@@ -246,29 +200,19 @@ class SpannerPlayer:
         self._arms, self._n = np.array(saved["arms"], np.float64), int(saved["n"])
         self._asked = int(saved["asked"])
         self._sums, self._counts = np.array(saved["sums"]), np.array(saved["counts"], np.int64)
-        self._decisions = [(int(m), int(a)) for m, a in saved["decisions"]]
-        self._rewards = [
-            None if r is None else _check.reward(r, self.low, self.high) for r in saved["rewards"]
-        ]
-        self._missing.load(saved["missing"], self._rewards)
-        self._largest = max((abs(r) for r in self._rewards if r is not None), default=0.0)
+        self.queue.load(saved, _decision, self._read)
+        self._largest = max((abs(r) for r in self.queue.outcomes if r is not None), default=0.0)
         self._omitted = int(saved["omitted"])
         self._again = [int(a) for a in saved["again"]]
-        self._settled, self._closed = int(saved["settled"]), int(saved["closed"])
+        self._closed = int(saved["closed"])
         consistent = (
-            len(self._decisions) == len(self._rewards)
-            and 0 <= self._settled <= len(self._decisions)
-            and all(
-                r is not None or i in self._missing
-                for i, r in enumerate(self._rewards[: self._settled])
-            )
-            and 0 <= len(self._again) <= self._omitted <= len(self._missing)
+            0 <= len(self._again) <= self._omitted <= len(self.queue.missing)
             and all(0 <= a < len(self._arms) for a in self._again)
             and len(self._sums) == len(self._counts) == len(self._arms)
             and self._arms.shape[1:] == phases.theta.shape == phases.best.shape
             and phases.spanner.columns.shape == phases.spanner.inverse.shape
             and all(np.isfinite(x).all() for x in (phases.theta, phases.best, self._arms))
-            and phases.phase >= max((m for m, _ in self._decisions), default=1) >= 0
+            and phases.phase >= max((m for m, _ in self.queue.decisions), default=1) >= 0
             and self._n >= 1
             and 0.0 <= phases.gap < math.inf
             and reach.shape == phases.theta.shape
@@ -277,6 +221,28 @@ class SpannerPlayer:
         )
         if not consistent:
             raise StateError("state", "contradicts itself: decisions, counts and rewards differ")
+
+    def retrace(self, other: SpannerPlayer) -> None:
+        """Be told what another player was told."""
+        super().retrace(other)
+        # Arms to be asked for again are taken from the front.
+        again = len(self._again) - len(other._again)
+        within = sum(phase == other.phase for phase, _ in other.queue.decisions)
+        quota = other.quota * len(other.arms)
+        if (
+            again < 0
+            or self._again[again:] != other._again
+            or within != min(other._asked, quota) + again
+        ):
+            raise StateError("state", "contradicts itself: what is asked for again is not missing")
+
+    def adopt(self, fresh: SpannerPlayer, saved: Mapping[str, Any]) -> None:
+        """Take over what states of 0.6.0 do not hold."""
+        if "gap" not in saved:
+            self._phases.gap = fresh._phases.gap
+        if "reach" not in saved:
+            reach = fresh._spanner.reach
+            self._phases.spanner = replace(self._spanner, reach=reach)
 
 
 def extent(region: ArmSet) -> list[float]:
@@ -293,8 +259,14 @@ def n_directions(d: int) -> int:
     return 2 * d + 8
 
 
+def _decision(saved: Any) -> tuple[int, int]:
+    phase, a = saved
+    return int(phase), int(a)
+
+
 def _spanner(columns: Any, real: Any, inverse: Any, reach: F64) -> Spanner:
     matrix = np.array(columns, np.float64)
     log_det = float(np.linalg.slogdet(matrix).logabsdet)
     about = (np.array(real, np.bool_), np.array(inverse, np.float64), log_det)
-    return Spanner(matrix, *about, oracle_calls=0, swaps=0, reach=reach)
+    numbers = np.full(len(matrix), -1)  # a player goes by the arms themselves
+    return Spanner(matrix, *about, oracle_calls=0, swaps=0, reach=reach, numbers=numbers)

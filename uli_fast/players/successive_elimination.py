@@ -8,14 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from uli_fast._check import Labels
-from uli_fast._typing import F64
-from uli_fast.players._base import Player
+from uli_fast._typing import F64, I64
+from uli_fast.players._arms import Player
 
 
 class SuccessivePlayer(Player):
     """Asks for the survivors in turn; drops an arm when the settled rewards rule it out."""
 
     widens: ClassVar[bool] = True
+    chooses_by: ClassVar[str] = "turns"
 
     def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
         from uli_fast.kernels.successive_elimination import Bounds
@@ -25,16 +26,34 @@ class SuccessivePlayer(Player):
         self._bounds = Bounds(np.full(K, -np.inf), np.full(K, np.inf), np.zeros(2))
 
     def _choose(self) -> int:
-        from uli_fast.kernels._arms import least_played
+        from uli_fast.kernels.arms.state import least_played
 
-        return int(least_played(self._asked, self._state.active))
+        return int(least_played(self.asked, self.arm_state.active))
 
-    def _absorb(self, a: int, reward: float) -> None:
+    def absorb(self, a: int, reward: float) -> None:
+        """Take in a reward of an active arm, on the unit scale."""
         from uli_fast.kernels.successive_elimination import absorb
 
-        total = float(self._state.total[a]) + reward
-        missing, about = int(self._lost[a]), (self.learner.delta, self._unit_noise)
-        absorb(self._state, self._bounds, self._known, a, total, missing, *about)
+        total = float(self.arm_state.total[a]) + reward
+        missing, about = int(self._lost[a]), (self.learner.delta, self.unit_noise)
+        absorb(self.arm_state, self._bounds, self.known, a, total, missing, *about)
+
+    def absorb_rows(self, arms: I64, rewards: F64) -> bool:
+        """Take in rewards of any arms, on the unit scale; say whether all came in turn."""
+        from uli_fast.kernels.successive_elimination import absorb_rows
+
+        about = (self.learner.delta, self.unit_noise)
+        return bool(absorb_rows(self.arm_state, self._bounds, self.known, arms, rewards, *about))
+
+    def absorb_log(self, arms: I64, rewards: F64) -> int:
+        """Take in rows of a log, on the unit scale, nan where missing, until an arm is dropped.
+
+        Return how many rows that took.
+        """
+        from uli_fast.kernels.successive_elimination import absorb_log
+
+        state, about = self.arm_state, (self.learner.delta, self.unit_noise)
+        return int(absorb_log(state, self._bounds, self.known, self._lost, arms, rewards, *about))
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         return self._bounds.lower, self._bounds.upper
@@ -42,5 +61,5 @@ class SuccessivePlayer(Player):
     def _load_extra(self, extra: Mapping[str, Any]) -> None:
         from uli_fast.kernels.successive_elimination import fill_bounds
 
-        fill_bounds(self._state, self._bounds, self.learner.delta, self._unit_noise)
-        self._bounds.upper[:] += self._lost / np.maximum(self._state.n, 1)
+        fill_bounds(self.arm_state, self._bounds, self.learner.delta, self.unit_noise)
+        self._bounds.upper[:] += self._lost / np.maximum(self.arm_state.n, 1)

@@ -17,7 +17,8 @@ from uli_fast._check import Labels
 from uli_fast._typing import F64
 from uli_fast.errors import StateError
 from uli_fast.learners.kl_ucb import kl_intervals
-from uli_fast.players._base import Decision, Player
+from uli_fast.players._arms import Decision, Player
+from uli_fast.players._queue import DecisionQueue
 
 
 class ThompsonPlayer(Player):
@@ -29,76 +30,73 @@ class ThompsonPlayer(Player):
         super().__init__(learner, labels, low, high)
         self.seed = seed
         self._rng = np.random.Generator(np.random.PCG64(seed))
-        self._wins: F64 = np.zeros(len(labels))  # successes, of rewards taken for coins
-        self._seen: list[int] = []  # decisions that were settled when each was made
+        self._wins: F64 = np.zeros(len(labels))  # successes, of rewards treated as coins
+        self.seen: list[int] = []  # decisions that were settled when each was made
 
     def _choose(self) -> int:
         from uli_fast.kernels.thompson_sampling import draw_coin, draw_normal
 
-        n, total = self._state.n, self._state.total
+        n, total = self.arm_state.n, self.arm_state.total
         if self.learner.R is None:
             return int(draw_coin(self._rng, n, self._wins))
-        if (self._asked == 0).any():
-            return int((self._asked == 0).argmax())
-        if (n == 0).any():  # asked for, and not settled: nothing is known of it
-            return int(np.where(n == 0, self._asked, np.iinfo(np.int64).max).argmin())
-        return int(draw_normal(self._rng, n, total, self._unit_noise))
+        if (self.asked == 0).any():
+            return int((self.asked == 0).argmax())
+        if (n == 0).any():  # asked for, and not settled: nothing is known about it
+            return int(np.where(n == 0, self.asked, np.iinfo(np.int64).max).argmin())
+        return int(draw_normal(self._rng, n, total, self.unit_noise))
 
     def _ask(self) -> Decision:
         a = self._draw()
-        return Decision(len(self._arms), self.labels[a], self._chance(a))
+        return Decision(len(self.queue), self.labels[a], self._chance(a))
 
     def _draw(self) -> int:
         """Draw the next decision and take note of it."""
         a = self._choose()
-        self._seen.append(self._settled)
-        self._asked[a] += 1
-        self._arms.append(a)
-        self._rewards.append(None)
+        self.seen.append(self.queue.settled)
+        self.asked[a] += 1
+        self.queue.add(a)
         return a
 
     def _chance(self, a: int) -> float:
         """Return the probability with which arm a was drawn."""
         from uli_fast.players._chances import beta_chance, normal_chance
 
-        n = self._state.n
+        n = self.arm_state.n
         if self.learner.R is None:
             return beta_chance(a, 1.0 + self._wins, 1.0 + (n - self._wins))
-        if (self._asked == 0).any() or (n == 0).any():
+        if (self.asked == 0).any() or (n == 0).any():
             return 1.0
-        return normal_chance(a, self._state.total / n, self._unit_noise / np.sqrt(n))
+        return normal_chance(a, self.arm_state.total / n, self.unit_noise / np.sqrt(n))
 
-    def _absorb(self, a: int, reward: float) -> None:
+    def absorb(self, a: int, reward: float) -> None:
+        """Take in a reward of an active arm, on the unit scale."""
         from uli_fast.kernels.thompson_sampling import as_coin
 
         if self.learner.R is None:
             self._wins[a] += as_coin(self._rng, reward)
-        self._count(a, reward)
+        self.count(a, reward)
 
     def _unit_intervals(self) -> tuple[F64, F64]:
-        t, n = max(int(self._state.clock[0]), 1), self._state.n
-        means = self._state.total / np.maximum(n, 1)
-        return kl_intervals(self.learner, self._unit_noise, means, n, t)
+        t, n = max(int(self.arm_state.clock[0]), 1), self.arm_state.n
+        means = self.arm_state.total / np.maximum(n, 1)
+        return kl_intervals(self.learner, self.unit_noise, means, n, t)
 
     def _narrow(self) -> None:
         """Keep nothing: each interval holds at its own round, and not all of them at once."""
 
-    def drawn_again(self, fresh: ThompsonPlayer) -> ThompsonPlayer:
-        """Let a fresh player of the same seed draw and learn all of this again."""
-        told = 0
-        for i, (arm, seen) in enumerate(zip(self._arms, self._seen, strict=True)):
-            told = fresh._told(self, told, seen)
-            if fresh._settled != seen or fresh._draw() != arm:
+    def retrace(self, other: ThompsonPlayer) -> None:
+        """Draw and learn again all that another player of the same seed did."""
+        queue, told = other.queue, 0
+        for i, (arm, seen) in enumerate(zip(queue.decisions, other.seen, strict=True)):
+            told = self._follow(queue, told, seen)
+            if self.queue.settled != seen or self._draw() != arm:
                 raise StateError("state", f"contradicts itself: decision {i + 1} was not drawn")
-        fresh._told(self, told, len(self._arms))
-        return fresh
+        self._follow(queue, told, len(queue))
 
-    def _told(self, other: ThompsonPlayer, start: int, end: int) -> int:
+    def _follow(self, other: DecisionQueue, start: int, end: int) -> int:
         """Learn what another player was told of decisions start..end-1, if it was."""
         for i in range(start, end):
-            self._rewards[i] = other._rewards[i]
-            if i in other._missing:
-                self._missing[i] = other._missing[i]
+            self.queue.copy_outcome(other, i)
         self._settle()
         return max(start, end)
 
@@ -107,20 +105,20 @@ class ThompsonPlayer(Player):
             "seed": self.seed,
             "rng": self._rng.bit_generator.state,
             "wins": self._wins.tolist(),
-            "seen": list(self._seen),
+            "seen": list(self.seen),
         }
 
     def _load_extra(self, extra: Mapping[str, Any]) -> None:
         self._rng.bit_generator.state = dict(extra["rng"])
         wins = np.asarray(extra["wins"], np.float64)
-        self._seen = [_check.whole("seen", x, least=0) for x in extra["seen"]]
+        self.seen = [_check.whole("seen", x, least=0) for x in extra["seen"]]
         counts = wins.shape == self._wins.shape and bool((wins == np.floor(wins)).all())
         consistent = (
             counts
-            and bool((wins >= 0.0).all() and (wins <= self._state.n).all())
-            and len(self._seen) == len(self._arms)
-            and all(x <= min(i, self._settled) for i, x in enumerate(self._seen))
-            and self._seen == sorted(self._seen)
+            and bool((wins >= 0.0).all() and (wins <= self.arm_state.n).all())
+            and len(self.seen) == len(self.queue)
+            and all(x <= min(i, self.queue.settled) for i, x in enumerate(self.seen))
+            and self.seen == sorted(self.seen)
         )
         if not consistent:
             raise StateError("state", "contradicts itself: draws and decisions differ")

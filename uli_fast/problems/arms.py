@@ -8,7 +8,7 @@ caller's units. Gaussian rewards are unbounded and reach it as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from uli_fast._typing import F64, I64
 from uli_fast.errors import ArgumentError, RewardsExhaustedError
 
 if TYPE_CHECKING:
-    from uli_fast.kernels._rewards import Law
+    from uli_fast.kernels.rewards.laws import Law
 
 
 class ArmBandit:
@@ -34,6 +34,8 @@ class ArmBandit:
     slope_norm: float = 0.0
     # Whether rewards of an arm are independent draws from one law, as every proof needs.
     iid: bool = True
+
+    runs_out: ClassVar[bool] = False  # whether the rewards of an arm may come to an end
 
     def __init__(
         self,
@@ -55,7 +57,7 @@ class ArmBandit:
 
     @property
     def features(self) -> F64:
-        """Arms as vectors, (K, d); d = 0 where they are none."""
+        """Arms as vectors, (K, d); d = 0 where they are not vectors."""
         return np.zeros((self.n_arms, 0))
 
     @property
@@ -75,7 +77,7 @@ class ArmBandit:
 
     @property
     def largest_gap(self) -> float:
-        """What is known of the gaps on the learner's scale: at most 1 where bounded."""
+        """What is known about the gaps on the learner's scale: at most 1 where bounded."""
         return 1.0 if self.low is not None else float(self.gaps.max())
 
     def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
@@ -89,7 +91,7 @@ class ArmBandit:
         """Refuse a run that used more rewards than there are."""
 
     def _bernoulli_law(self, rng: np.random.Generator, engine: str) -> Law:
-        from uli_fast.kernels._rewards import BernoulliBlocks, BernoulliLaw
+        from uli_fast.kernels.rewards.laws import BernoulliBlocks, BernoulliLaw
 
         p = np.array(self.unit_means)
         if engine == "rounds":
@@ -97,14 +99,14 @@ class ArmBandit:
         return BernoulliBlocks(p, rng, 1.0, np.zeros((2, self.n_arms), np.int64))
 
     def _real_law(self, kind: int, rng: np.random.Generator, **arrays: F64) -> Law:
-        from uli_fast.kernels._rewards import RealLaw
+        from uli_fast.kernels.rewards.laws import RealLaw
 
         none = np.zeros((2, 0))
         mu = np.array(self.unit_means)  # writable, as the kernels are compiled for
         return RealLaw(kind, mu, arrays.get("scale", none), arrays.get("prefix", none), rng)
 
     def _parameters(self) -> dict[str, Any]:
-        parameters: dict[str, Any] = {"means": _short(self.means)}
+        parameters: dict[str, Any] = {"means": short(self.means)}
         if self.low is not None and (self.low, self.high) != (0.0, 1.0):
             parameters |= {"low": self.low, "high": self.high}
         return parameters
@@ -152,7 +154,7 @@ class DeterministicBandit(ArmBandit):
 
     def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
-        from uli_fast.kernels._rewards import DETERMINISTIC
+        from uli_fast.kernels.rewards.laws import DETERMINISTIC
 
         return self._real_law(DETERMINISTIC, rng)
 
@@ -180,14 +182,14 @@ class BetaBandit(ArmBandit):
 
     def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
-        from uli_fast.kernels._rewards import BETA
+        from uli_fast.kernels.rewards.laws import BETA
 
         return self._real_law(BETA, rng, scale=np.stack([self.alpha, self.beta]))
 
     def _parameters(self) -> dict[str, Any]:
         rest = super()._parameters()
         del rest["means"]
-        return {"alpha": _short(self.alpha), "beta": _short(self.beta)} | rest
+        return {"alpha": short(self.alpha), "beta": short(self.beta)} | rest
 
 
 class GaussianBandit(ArmBandit):
@@ -204,7 +206,7 @@ class GaussianBandit(ArmBandit):
 
     def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
-        from uli_fast.kernels._rewards import GAUSSIAN
+        from uli_fast.kernels.rewards.laws import GAUSSIAN
 
         return self._real_law(GAUSSIAN, rng, scale=np.full((2, self.n_arms), self.sigma))
 
@@ -212,7 +214,7 @@ class GaussianBandit(ArmBandit):
         return super()._parameters() | {"sigma": self.sigma}
 
 
-CUT = "every arm needs as many rewards: cut the rows to the shortest one's length"
+CUT = "every arm needs the same number of rewards: cut the rows to the length of the shortest"
 
 
 class TableBandit(ArmBandit):
@@ -220,9 +222,11 @@ class TableBandit(ArmBandit):
 
     Gaps come from ``means``, by default the averages of the rows. Passing means
     also claims that each row is a sample of independent draws: without it no
-    guarantee is attached. A run that needs more than the columns there are raises
+    guarantee is attached. A run that needs more columns than there are raises
     RewardsExhaustedError.
     """
+
+    runs_out: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -247,7 +251,7 @@ class TableBandit(ArmBandit):
 
     def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
-        from uli_fast.kernels._rewards import TABLE
+        from uli_fast.kernels.rewards.laws import TABLE
 
         return self._real_law(TABLE, rng, prefix=self._prefix)
 
@@ -280,6 +284,7 @@ def _bounded(
     return means, names, low, high
 
 
-def _short(values: F64, what: str = "arms") -> str:
+def short(values: F64, what: str = "arms") -> str:
+    """Return the first few values as text, and how many there are."""
     shown = [f"{x:.6g}" for x in values[:8]]
     return "[" + ", ".join(shown) + (f", ... {values.size} {what}]" if values.size > 8 else "]")

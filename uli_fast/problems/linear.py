@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uli_fast import _check, designs
+from uli_fast import _check
 from uli_fast._typing import F64
 from uli_fast.errors import ArgumentError
-from uli_fast.problems.arms import ArmBandit, _short
+from uli_fast.geometry import designs
+from uli_fast.problems.arms import ArmBandit, short
 
 if TYPE_CHECKING:
-    from uli_fast.kernels._rewards import Law
+    from uli_fast.kernels.rewards.laws import Law
 
 NOISES = ("gaussian", "bernoulli", "uniform")
-# Generator.binomial is validated to 1e15 trials; larger draws are split. Single rewards
-# are drawn so many at a time.
-LARGEST_DRAW, AT_ONCE = 10**13, 1 << 16
+# Single rewards are drawn this many at a time, so that Ctrl-C is heard.
+AT_ONCE = 1 << 24
 
 
 class LinearBandit:
@@ -96,6 +96,21 @@ class LinearBandit:
     def _half_width(self) -> float:
         return self.sigma * math.sqrt(3.0)
 
+    def _law(self, mu: F64, scale: float, rng: np.random.Generator, engine: str) -> Law:
+        """Return the rewards of arms with these means, in units of ``scale``."""
+        from uli_fast.kernels.rewards import laws
+
+        if self.noise == "bernoulli":
+            if engine == "rounds":
+                return laws.BernoulliLaw(mu, rng)
+            return laws.BernoulliBlocks(mu, rng, 1.0, np.zeros((2, mu.size), np.int64))
+        if self.noise == "gaussian":
+            kind, width = laws.GAUSSIAN, self.sigma
+        else:
+            kind, width = laws.UNIFORM, self._half_width / scale
+        spread = np.full((2, mu.size), width)
+        return laws.RealLaw(kind, mu, spread, np.zeros((2, 0)), rng)
+
     def _spread(self) -> dict[str, Any]:
         spread = {} if self.noise == "bernoulli" else {"sigma": self.sigma}
         return spread | {"noise": repr(self.noise)}
@@ -146,18 +161,16 @@ class FiniteLinearBandit(LinearBandit, ArmBandit):
 
     def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
-        from uli_fast.kernels._rewards import GAUSSIAN, UNIFORM
+        return self._law(np.array(self.unit_means), self.scale, rng, engine)
 
-        if self.noise == "bernoulli":
-            return self._bernoulli_law(rng, engine)
-        if self.noise == "gaussian":
-            kind, width = GAUSSIAN, self.sigma
-        else:
-            kind, width = UNIFORM, self._half_width / self.scale
-        return self._real_law(kind, rng, scale=np.full((2, self.n_arms), width))
+    def place_in(self, law: Law, arm: F64, number: int) -> int:
+        """Return where a law has an arm: its number."""
+        if number < 0:
+            raise ArgumentError("arm_set", "does not say which of the arms its answer is")
+        return number
 
     def _parameters(self) -> dict[str, Any]:
-        return {"theta": _short(self.theta, "entries"), "n_arms": self.n_arms} | self._spread()
+        return {"theta": short(self.theta, "entries"), "n_arms": self.n_arms} | self._spread()
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{key}={value}" for key, value in self._parameters().items())
@@ -205,38 +218,44 @@ class ArmSetBandit(LinearBandit):
         # What no arm can exceed: gaps are never reported too small.
         self.optimal_value = self.intercept + top * (0.5 if noise == "bernoulli" else 1.0)
 
+    @property
+    def scale(self) -> float:
+        """Reward units per unit of the scale on which rewards are drawn."""
+        return 1.0 if self.low is None or self.high is None else self.high - self.low
+
+    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+        """Return the rewards of one arm, which ``place_in`` puts there: there is no list of all."""
+        return self._law(np.zeros(1), self.scale, rng, engine)
+
+    def place_in(self, law: Law, arm: F64, number: int) -> int:
+        """Give a law the mean of an arm; return where it is."""
+        mean = self.intercept + float(arm @ self.slope)
+        if self.low is not None:
+            mean = min(max((mean - self.low) / self.scale, 0.0), 1.0)
+        law.mu[0] = mean
+        return 0
+
     def gaps_of(self, arms: F64) -> F64:
         """Return the distance of arms, one per row, from the best expected reward."""
         return np.maximum(self.optimal_value - self.intercept - arms @ self.slope, 0.0)
 
     def __repr__(self) -> str:
-        shown = {"theta": _short(self.theta, "entries"), "arm_set": self.arm_set} | self._spread()
+        shown = {"theta": short(self.theta, "entries"), "arm_set": self.arm_set} | self._spread()
         return "LinearBandit(" + ", ".join(f"{k}={v}" for k, v in shown.items()) + ")"
 
 
-def draw_mean(problem: Any, rng: np.random.Generator, a: F64, n: int, engine: str) -> float:
-    """Return the mean of n rewards of arm a, less the intercept; "skip" draws it at once."""
-    inner = float(a @ problem.slope)
-    if engine == "rounds":
-        left, total = n, 0.0
+def draw_mean(problem: Any, law: Law, arm: F64, number: int, n: int, engine: str) -> float:
+    """Return the mean of n rewards of an arm, less the intercept; "skip" draws it at once.
+
+    ``number`` is that of the arm, where they are finitely many.
+    """
+    from uli_fast.kernels.rewards.laws import draw_sum, sum_one_by_one
+
+    a, total, left = problem.place_in(law, arm, number), 0.0, n
+    if engine == "skip":
+        total = draw_sum(law, a, n)
+    else:
         while left > 0:
-            k = min(left, AT_ONCE)
-            total += float(np.sum(_single(problem, rng, inner, k)))
-            left -= k
-        return total / n
-    if problem.noise == "gaussian":
-        return float(inner + problem.sigma / math.sqrt(n) * rng.standard_normal())
-    p, left, wins = min(max(0.5 + inner, 0.0), 1.0), n, 0
-    while left > 0:
-        k = min(left, LARGEST_DRAW)
-        wins += int(rng.binomial(k, p))
-        left -= k
-    return wins / n - 0.5
-
-
-def _single(problem: Any, rng: np.random.Generator, inner: float, k: int) -> F64:
-    if problem.noise == "gaussian":
-        return np.asarray(inner + problem.sigma * rng.standard_normal(k))
-    if problem.noise == "bernoulli":
-        return np.asarray(rng.random(k) < 0.5 + inner, np.float64) - 0.5
-    return np.asarray(inner + math.sqrt(3.0) * problem.sigma * (2.0 * rng.random(k) - 1.0))
+            total += sum_one_by_one(law, a, min(left, AT_ONCE))
+            left -= AT_ONCE
+    return float((problem.low or 0.0) + problem.scale * (total / n) - problem.intercept)

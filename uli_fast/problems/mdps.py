@@ -13,7 +13,7 @@ from uli_fast.problems.tabular_mdp import TabularMDP
 
 
 def river_swim(n_states: int = 3, horizon: int = 4) -> TabularMDP:
-    """Return a river to swim up: a little is sure downstream, a lot is to be had upstream.
+    """Return a river to swim up: a little is certain downstream, a lot is possible upstream.
 
     After Strehl and Littman (2008). Action 0 drifts left for certain and earns 0.005 at the left
     bank. Action 1 swims right: mid-river it gains a state with probability 0.35, stays with 0.6
@@ -67,7 +67,7 @@ def random_sparse(S: int, A: int, H: int, seed: int | None, support: int = 2) ->
     So is the first state; rewards are uniform on [0, 1].
     """
     S, A, H = _sizes(S, A, H)
-    support = _check.at_most("support", support, S)
+    support = _check.whole("support", support, most=S)
     rng = np.random.default_rng(_check.seed("seed", seed))
     P, first = _scattered(rng, (H, S, A), S, support), _scattered(rng, (), S, support)
     return TabularMDP(P, rng.random((H, S, A)), first, label="RandomSparse")
@@ -89,7 +89,7 @@ def _scattered(rng: np.random.Generator, shape: tuple[int, ...], S: int, support
 def two_stage_treatment() -> TabularMDP:
     """Return a trial of dynamic treatment regimes: treat, look at the response, treat again.
 
-    The rates are invented, of the size seen in trials on depression; no study stands behind them.
+    The rates are invented, of the size seen in trials on depression; they come from no real trial.
 
     States 0 and 1 are moderately and severely ill patients, 2 and 3 the same once they are well.
     Actions are a drug (0), psychotherapy (1) and both (2), at two stages; each has a small cost.

@@ -18,7 +18,7 @@ from uli_fast import _check
 from uli_fast._typing import B1, F64, I8
 
 if TYPE_CHECKING:
-    from uli_fast.kernels._mdp import MdpLaw
+    from uli_fast.kernels.mdp.episodes import MdpLaw
 
 # Per stage and unit of scale: what rounding may do to a value, and no more.
 NO_GAP = 1e-12
@@ -38,7 +38,7 @@ class TabularMDP:
     initial
         Distribution of the first state, (S,); by default it is state 0.
     horizon
-        Number of stages H, needed where no table tells it.
+        Number of stages H, needed where neither table has it.
     low, high
         Range of the rewards.
     decision_points
@@ -95,10 +95,10 @@ class TabularMDP:
     def from_gymnasium(cls, env: Any, horizon: int, restricted: bool = True) -> Self:
         """Return a toy-text environment of Gymnasium, cut off after ``horizon`` steps.
 
-        It is read off the table P of the unwrapped environment; a time limit of its own is
-        left out. Rewards are the expected ones of a state and action. An episode that is done
+        It is read off the table P of the unwrapped environment; its own time limit is
+        ignored. Rewards are the expected ones of a state and action. An episode that is done
         earns nothing more: it stays in its last state if that is absorbing and without reward,
-        else in one state more.
+        else in an extra state.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class TabularMDP:
         return mdp.restricted() if restricted else mdp
 
     def restricted(self) -> Self:
-        """Return the same MDP, with no choice left to the learner where all do the same.
+        """Return the same MDP, with no choice left to the learner where all actions do the same.
 
         See ``decision_points``: no value changes, and there are fewer policies.
         """
@@ -178,13 +178,13 @@ class TabularMDP:
         return self._in_units(self._unit_value(policy))
 
     def gap(self, policy: Any) -> float:
-        """Return how much a policy loses to an optimal one; what may be rounding is 0."""
+        """Return how much a policy loses to an optimal one; differences within rounding are 0."""
         loss = self.unit_optimal - self._unit_value(policy)
         return self.scale * loss if loss >= NO_GAP * self.horizon else 0.0
 
     def law(self, rng: np.random.Generator) -> MdpLaw:
         """Return the episodes as the kernels draw them."""
-        from uli_fast.kernels._mdp import MdpLaw
+        from uli_fast.kernels.mdp.episodes import MdpLaw
 
         return MdpLaw(*self._cdfs, rng)
 

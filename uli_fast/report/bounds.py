@@ -11,34 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from uli_fast._typing import F64
 from uli_fast.errors import ArgumentError, NoGuaranteeError
 from uli_fast.guarantees import Guarantee
-from uli_fast.runs import Runs
+from uli_fast.results.runs import Runs
 
 # Rounds at which a user's f, which need not fall, is looked at.
 _NEAR, _FAR = 10**4, 2000
-
-
-def known(r: Runs) -> bool:
-    """Return whether the gaps of what was played are known."""
-    return r.gaps is not None or r.block_gaps is not None
-
-
-def positive_gaps(r: Runs) -> F64:
-    """Return the gaps of the worse decisions, as far as they are known.
-
-    Those of all arms; on arm sets and MDPs, those of what was played.
-    """
-    gaps = r.gaps if has_all_gaps(r) else r._known_gaps()
-    assert gaps is not None
-    worse: F64 = gaps[gaps > 0.0]
-    return worse
-
-
-def has_all_gaps(r: Runs) -> bool:
-    """Return whether the gaps of everything that could be played are known."""
-    return r.gaps is not None and r.gaps.ndim == 1
 
 
 def reference(runs: Sequence[Runs]) -> Guarantee | None:
@@ -52,7 +30,7 @@ def tested(r: Runs, guarantee: Guarantee | None) -> bool | None:
 
     None where F is not at hand: a user's function is not saved with the runs.
     """
-    worse = positive_gaps(r)
+    worse = r.worse_gaps
     if worse.size == 0:
         return False
     if guarantee is None:

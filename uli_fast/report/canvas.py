@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.report.words import number, power, squeezed, unit
-from uli_fast.runs import Runs
+from uli_fast.report.words import number, power, squeezed
+from uli_fast.results.runs import Runs
 
 # Points of a line.
 POINTS = 300
@@ -92,7 +92,7 @@ def over_rounds(axes: Any, runs: Sequence[Runs]) -> None:
     """Give rounds, or episodes, a logarithmic axis."""
     axes.set_xscale("log")
     axes.set_xlim(1, max(2, *(r.horizon for r in runs)))
-    axes.set_xlabel(f"{unit(runs[0])} t")
+    axes.set_xlabel(f"{runs[0].unit} t")
     log_ticks(axes.xaxis)
     axes.grid(True, which="major", alpha=0.3)
 

@@ -1,4 +1,4 @@
-"""Runs held against F, and what is to be said of it."""
+"""Runs held against F, and what a page says about it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uli_fast import metrics
 from uli_fast._typing import F64
 from uli_fast.guarantees import Guarantee
 from uli_fast.report.bounds import (
     binds_from,
-    has_all_gaps,
-    known,
-    positive_gaps,
     reference,
     tested,
 )
 from uli_fast.report.canvas import Line
-from uli_fast.report.words import listed, number, unit
-from uli_fast.runs import Runs
+from uli_fast.report.words import listed, number
+from uli_fast.results import metrics
+from uli_fast.results.runs import Runs
 
 
-class Check(NamedTuple):
+class ReportCheck(NamedTuple):
     """One learner held against F: its own, or the tightest one there is."""
 
     own: bool
@@ -50,12 +47,12 @@ _HEADLINES = {
 
 def tightest(runs: Iterable[Runs]) -> Guarantee | None:
     """Return the tightest proved bound of those that can be checked."""
-    return reference([r for r in runs if known(r)])
+    return reference([r for r in runs if r.has_gaps])
 
 
-def check(r: Runs, against: Guarantee | None) -> Check | None:
+def check(r: Runs, against: Guarantee | None) -> ReportCheck | None:
     """Hold Runs against their own F, or else another one; None where neither can be."""
-    if not known(r):
+    if not r.has_gaps:
         return None
     ratio, delta, own, bound = r.worst_ratio, r.delta, True, r.guarantee
     if np.isnan(ratio).any():
@@ -63,7 +60,7 @@ def check(r: Runs, against: Guarantee | None) -> Check | None:
             return None
         ratio, delta, own, bound = r.worst_ratio_against(against), against.delta, False, against
     failed = bool((ratio > 1.0).any())
-    return Check(
+    return ReportCheck(
         own, ratio, metrics.coverage(ratio <= 1.0, delta), True if failed else tested(r, bound)
     )
 
@@ -76,15 +73,15 @@ def verdict(lines: Sequence[Line]) -> Verdict:
     own = [(line.name, c.coverage) for line, c in checked if c.own and c.tested]
     others = [(line.name, c.coverage) for line, c in checked if not c.own and c.tested]
     idle = [(line, c) for line, c in checked if c.own and not c.tested]
-    word = unit(lines[0].runs)
+    word = lines[0].runs.unit
     sentences = [*_of_own(own, word), *_of_others(others, _owner(lines, against)), *_of_idle(idle)]
     if not own and not idle:
         sentences.insert(0, "No learner here has a guarantee that could be checked.")
-    blind = [line.name for line in lines if not known(line.runs)]
+    blind = [line.name for line in lines if not line.runs.has_gaps]
     if blind:
         sentences.append(f"{listed(blind)}: the true means are unknown, so no gap can be checked.")
     status = _status([coverage for _, coverage in own], bool(idle))
-    some = any(known(line.runs) and not _has_own(line.runs) for line in lines)
+    some = any(line.runs.has_gaps and not _has_own(line.runs) for line in lines)
     whose = " of the learners that have one" if some else ""
     headline = _headline(status, [line.runs for line, _ in idle]).format(round=word, whose=whose)
     return Verdict(status, headline, tuple(sentences))
@@ -100,11 +97,11 @@ def _status(own: Sequence[metrics.Coverage], idle: bool) -> str:
 
 def _headline(status: str, idle: Sequence[Runs]) -> str:
     if status == "untested":
-        if not any(positive_gaps(r).size for r in idle):
+        if not any(r.worse_gaps.size for r in idle):
             return "No choice here has a gap: nothing was tested"
         if any(tested(r, r.guarantee) is None for r in idle):
             return "It is not known whether F excluded any gap: nothing can be said"
-        which = "possible" if all(has_all_gaps(r) for r in idle) else "known"
+        which = "possible" if all(r.has_all_gaps for r in idle) else "known"
         return f"F was above every {which} gap up to the horizon: nothing was tested"
     if status == "kept" and idle:
         return _HEADLINES["kept"] + ", where it was tested"
@@ -139,7 +136,7 @@ def _of_others(others: Sequence[tuple[str, metrics.Coverage]], owner: str) -> li
     ]
 
 
-def _of_idle(idle: Sequence[tuple[Line, Check]]) -> list[str]:
+def _of_idle(idle: Sequence[tuple[Line, ReportCheck]]) -> list[str]:
     """Say whose F excluded nothing, and when it would."""
     sentences = []
     lost = [line.name for line, c in idle if c.tested is None]
@@ -148,7 +145,7 @@ def _of_idle(idle: Sequence[tuple[Line, Check]]) -> list[str]:
             f"{listed(lost)}: the F of its user is not kept with the runs, so it is not known "
             "whether it excluded any gap."
         )
-    slow = [line for line, c in idle if c.tested is False and positive_gaps(line.runs).size]
+    slow = [line for line, c in idle if c.tested is False and line.runs.worse_gaps.size]
     if slow:
         sentences.append(f"Not tested: {listed([_start(line) for line in slow])}.")
     return sentences
@@ -157,8 +154,8 @@ def _of_idle(idle: Sequence[tuple[Line, Check]]) -> list[str]:
 def _start(line: Line) -> str:
     r = line.runs
     assert r.guarantee is not None
-    first = binds_from(r.guarantee, float(positive_gaps(r).max()))
-    when = "never, as far as is known" if first is None else f"from {unit(r)} {number(first)} on"
+    first = binds_from(r.guarantee, float(r.worse_gaps.max()))
+    when = "never, as far as is known" if first is None else f"from {r.unit} {number(first)} on"
     return f"{line.name} (F excludes the largest gap {when})"
 
 
@@ -171,11 +168,11 @@ def notes(lines: Sequence[Line]) -> list[str]:
     """Return what has to be known to read the summary of one problem."""
     against = tightest(line.runs for line in lines)
     found = []
-    if against is not None and any(known(x.runs) and not _has_own(x.runs) for x in lines):
+    if against is not None and any(x.runs.has_gaps and not _has_own(x.runs) for x in lines):
         owner = _owner(lines, against)
         found.append(f"* no F of its own: held against the tightest one here, that of {owner}.")
     for name, r in ((line.name, line.runs) for line in lines):
-        if not known(r):
+        if not r.has_gaps:
             found.append(f"{name}: the true means are unknown, so its gaps are.")
         elif is_void(r):
             found.append(f"{name}: no guarantee covers its parameters on this problem.")
@@ -196,7 +193,7 @@ def is_void(r: Runs) -> bool:
 
 
 def _has_own(r: Runs) -> bool:
-    return known(r) and not bool(np.isnan(r.worst_ratio).any())
+    return r.has_gaps and not bool(np.isnan(r.worst_ratio).any())
 
 
 def caveats(runs: Sequence[Runs]) -> list[str]:
@@ -217,7 +214,7 @@ def caveats(runs: Sequence[Runs]) -> list[str]:
 
 
 def _few(runs: int) -> list[str]:
-    """Say what so many runs leave open."""
+    """Say what this many runs leave open."""
     if runs == 0:
         return []
     found = metrics.coverage(np.ones(runs, np.bool_), 0.0)

@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uli_fast._names import spreadsheet
-from uli_fast.report.bounds import known
+from uli_fast._support.text import spreadsheet
 from uli_fast.report.canvas import thinned
 from uli_fast.report.checks import check, tightest
-from uli_fast.report.words import unit
-from uli_fast.runs import Runs
+from uli_fast.results.runs import Runs
 
 # Rows of a file, so that a page stays small; runs.save keeps everything.
 MOST_ROWS = 10_000
@@ -32,7 +30,7 @@ class Data(NamedTuple):
 
 def tables_of(runs: Mapping[str, Runs]) -> list[Data]:
     """Return the files of one problem: by round, by run and, where they have names, by arm."""
-    about = f"regret and gap at the recorded {unit(next(iter(runs.values())))}s"
+    about = f"regret and gap at the recorded {next(iter(runs.values())).unit}s"
     found = [
         csv_data("rounds", about, _ROUNDS, _each(_rounds, runs)),
         csv_data("runs", "every run in a line", _RUNS, _runs(runs)),
@@ -51,7 +49,7 @@ _ARMS = (
 
 
 def _rounds(name: str, r: Runs) -> Iterator[Sequence[Any]]:
-    if not known(r):
+    if not r.has_gaps:
         return
     at = thinned(r.rounds)
     for p, t in zip(at.tolist(), r.rounds[at].tolist(), strict=True):
@@ -66,7 +64,7 @@ def _rounds(name: str, r: Runs) -> Iterator[Sequence[Any]]:
 def _runs(runs: Mapping[str, Runs]) -> Iterator[Sequence[Any]]:
     against = tightest(runs.values())
     for name, r in runs.items():
-        if known(r):
+        if r.has_gaps:
             checked = check(r, against)
             ratio: Any = [""] * r.replications if checked is None else checked.ratio
             columns = (r.final_regret(), r.last_mistake(), r.mistakes(0.0), ratio)
@@ -76,15 +74,13 @@ def _runs(runs: Mapping[str, Runs]) -> Iterator[Sequence[Any]]:
 
 
 def _arms(name: str, r: Runs) -> Iterator[Sequence[Any]]:
-    if r.final_plays is None or r.last_play is None:
-        return
-    for a, arm in enumerate(r.names):
-        plays, gap = r.final_plays[:, a], "" if r.gaps is None else r.gaps[a]
-        when: Any = () if r.eliminated_at is None else r.eliminated_at[:, a]
-        gone = [t for t in when if t > 0]
+    names, gaps, *counts = r.arms
+    for arm, gap, plays, last, when in zip(names, gaps, *(x.T for x in counts), strict=True):
+        gone = when[when > 0]
         yield (
-            *(name, arm, gap, np.median(plays), plays.min(), plays.max(), r.last_play[:, a].max()),
-            *(np.median(gone) if gone else "", len(gone)),
+            *(name, arm, "" if np.isnan(gap) else gap),
+            *(np.median(plays), plays.min(), plays.max(), last.max()),
+            *(np.median(gone) if gone.size else "", gone.size),
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import B1, F64, I64
 from uli_fast.errors import ArgumentError, MissingExtraError, ReportError
-from uli_fast.report.bounds import positive_gaps, reference
+from uli_fast.report.bounds import reference
 from uli_fast.report.canvas import (
     POINTS,
     Line,
@@ -23,11 +23,9 @@ from uli_fast.report.canvas import (
     thinned,
     widths,
 )
-from uli_fast.report.censored import for_good, settled
 from uli_fast.report.tables import short_name
 from uli_fast.report.turning import ahead_from, comparable, rival_among
-from uli_fast.report.words import unit
-from uli_fast.runs import Runs
+from uli_fast.results.runs import Runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,12 +72,16 @@ def checked_target(figure: Figure, path: str | os.PathLike[str] | None) -> Path 
 
 
 def save_figure(figure: Figure, target: Path | None) -> None:
-    """Write a figure, if it is to be written."""
+    """Write a figure, if it is to be written; in an SVG text stays text, and there is no date."""
     if target is None:
         return
+    import matplotlib
+
+    undated = {"Date": None} if target.suffix.lower() == ".svg" else None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(target, dpi=150)
+        with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "uli_fast"}):
+            figure.savefig(target, dpi=150, metadata=undated)
     except OSError as problem:
         reason = problem.strerror or problem
         raise ReportError(f"{target} cannot be written: {reason}") from problem
@@ -102,15 +104,15 @@ def draw_gaps(axes: Any, lines: Sequence[Line]) -> None:
         name = f"(dots above {against.formula}'s F: relapses that F forbids)"
         axes.plot([], [], " ", label=name)
     axes.plot([], [], " ", label="(the bottom line: no worse choice up to the horizon)")
-    if any(not settled(r).all() for r in runs):
+    if any(not r.settled.all() for r in runs):
         said = "(hollow: cut off at the horizon, worse choices may follow)"
         axes.plot([], [], ">", color="black", mfc="white", ms=5, label=said)
     over_rounds(axes, runs)
     axes.set_yscale("log")
     # From where no worse arm is left to where F says nothing yet.
-    axes.set_ylim(floor, 10.0 * max(r._known_gaps().max(initial=floor) for r in runs))
+    axes.set_ylim(floor, 10.0 * max(r.known_gaps().max(initial=floor) for r in runs))
     log_ticks(axes.yaxis)
-    axes.set_ylabel(f"largest gap from {unit(runs[0])} t to the horizon")
+    axes.set_ylabel(f"largest gap from {runs[0].unit} t to the horizon")
 
 
 def draw_regret(axes: Any, lines: Sequence[Line]) -> None:
@@ -131,7 +133,7 @@ def draw_regret(axes: Any, lines: Sequence[Line]) -> None:
     over_rounds(axes, runs)
     axes.set_yscale("log")
     log_ticks(axes.yaxis)
-    axes.set_ylabel(f"regret up to {unit(runs[0])} t")
+    axes.set_ylabel(f"regret up to {runs[0].unit} t")
 
 
 _DRAWINGS: Mapping[str, Callable[[Any, Sequence[Line]], None]] = {
@@ -142,7 +144,7 @@ _DRAWINGS: Mapping[str, Callable[[Any, Sequence[Line]], None]] = {
 
 def _floor(runs: Sequence[Runs]) -> float:
     """Return a gap below every positive one and below F, drawn for "no worse arm up to T"."""
-    positive = np.concatenate([positive_gaps(r) for r in runs])
+    positive = np.concatenate([r.worse_gaps for r in runs])
     bounds = [float(r.guarantee.bound(r.horizon)) for r in runs if r.guarantee is not None]
     lowest = float(positive.min()) / 10.0 if positive.size else 1e-3
     return min([lowest, *(bound / 2.0 for bound in bounds if bound > 0.0)])
@@ -156,14 +158,12 @@ def _draw_gap(axes: Any, line: Line, width: float, floor: float) -> None:
     middle = np.median(shown, axis=0)
     axes.step(rounds, middle, where="pre", color=colour, lw=width, ls=line.dash, label=line.name)
     axes.step(rounds, shown.max(axis=0), where="pre", color=colour, lw=0.8, ls=line.dash)
-    last, _ = r._decisions()
-    each = np.broadcast_to(r._known_gaps(), last.shape)
+    last, _, each, final = r.decisions()
     bad = (each > 0.0) & (last > 0)
-    final = for_good(r)
     dots = {"marker": line.marker, "ls": "", "color": colour, "alpha": 0.4}
     axes.plot(*_distinct(last, each, bad & final), **dots, ms=2.5, mew=0)
     axes.plot(*_distinct(last, each, bad & ~final), **dots, ms=3.0, mew=0.6, mfc="none")
-    if not settled(r).all():
+    if not r.settled.all():
         end = {"marker": ">", "ls": "", "color": colour, "mfc": "white", "ms": 6}
         axes.plot(r.horizon, middle[-1], **end, clip_on=False, zorder=3)
     if r.guarantee is not None:
@@ -174,7 +174,7 @@ def _draw_gap(axes: Any, line: Line, width: float, floor: float) -> None:
 
 def _ahead(r: Runs, rounds: I64) -> F64:
     """Return the largest gap played at or after each of the rounds, a few rounds at a time."""
-    step = max(1, _AT_ONCE // max(1, r._decisions()[0].size))
+    step = max(1, _AT_ONCE // max(1, r.decisions().last.size))
     parts = [r.gap_from(rounds[i : i + step]) for i in range(0, rounds.size, step)]
     return np.concatenate(parts, axis=1)
 
@@ -193,8 +193,8 @@ def _distinct(x: I64, y: F64, shown: B1) -> tuple[I64, F64]:
 def _rounds(r: Runs) -> I64:
     """Return rounds for drawing: log-spaced, with last plays of worse arms and the rounds after."""
     spaced = np.geomspace(1.0, r.horizon, POINTS).astype(np.int64)
-    last = r._decisions()[0]
-    last = np.unique(last[np.broadcast_to(r._known_gaps(), last.shape) > 0.0])
+    made = r.decisions()
+    last = np.unique(made.last[made.gaps > 0.0])
     last = last[:: 1 + last.size // (2 * POINTS)]
     everything = np.unique(np.concatenate([spaced, last, last + 1]))
     return everything[(everything >= 1) & (everything <= r.horizon)]

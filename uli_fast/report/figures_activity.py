@@ -10,7 +10,8 @@ import numpy as np
 from uli_fast._typing import F64, I64
 from uli_fast.report.canvas import POINTS, Line, band, log_ticks, over_rounds, rows, widths
 from uli_fast.report.words import label
-from uli_fast.runs import Runs
+from uli_fast.results.record import ArmTable, PolicyPhases
+from uli_fast.results.runs import Runs
 
 # Arms that are shown one by one.
 MOST_ARMS = 24
@@ -20,10 +21,9 @@ def draw_active(axes: Any, lines: Sequence[Line]) -> None:
     """Draw the number of arms that are left before each round: median, least and most."""
     K = max(len(line.runs.names) for line in lines)
     for line, width in zip(lines, widths(len(lines)), strict=True):
-        assert line.runs.eliminated_at is not None
-        rounds = _grid(line.runs, line.runs.eliminated_at)
-        left = arms_left(line.runs.eliminated_at, rounds)
-        _steps(axes, line, rounds, left, width)
+        gone = line.runs.arms.eliminated
+        rounds = _grid(line.runs, gone)
+        _steps(axes, line, rounds, arms_left(gone, rounds), width)
     over_rounds(axes, [line.runs for line in lines])
     _counts(axes, K)
     axes.set_ylabel("arms left at round t")
@@ -39,31 +39,27 @@ def arms_left(eliminated_at: I64, rounds: I64) -> F64:
 def draw_policies(axes: Any, lines: Sequence[Line]) -> None:
     """Draw the number of policies that are left in each phase."""
     for line, width in zip(lines, widths(len(lines)), strict=True):
-        assert line.runs.phase_rounds is not None
-        rounds = _grid(line.runs, line.runs.phase_rounds[:, :, 0])
-        _steps(axes, line, rounds, policies_left(line.runs, rounds), width)
+        phases = line.runs.policy_phases
+        rounds = _grid(line.runs, phases.first)
+        _steps(axes, line, rounds, policies_left(phases, rounds), width)
     over_rounds(axes, [line.runs for line in lines])
-    _counts(axes, max(line.runs.phase_facts[:, :, 0].max() for line in lines))  # type: ignore[index]
+    _counts(axes, max(line.runs.policy_phases.left.max() for line in lines))
     axes.set_ylabel("policies left")
 
 
-def policies_left(r: Runs, rounds: I64) -> F64:
+def policies_left(phases: PolicyPhases, rounds: I64) -> F64:
     """Return how many policies are active at each of the rounds, (M, P)."""
-    assert r.phase_rounds is not None
-    assert r.phase_facts is not None
-    left = []
-    for spans, facts in zip(r.phase_rounds, r.phase_facts, strict=True):
-        real = spans[:, 1] > 0
-        phase = np.searchsorted(spans[real, 0], rounds, side="right") - 1
-        left.append(facts[real, 0][phase])
-    return np.stack(left)
+    each = []
+    for first, last, left in zip(*phases, strict=True):
+        real = last > 0
+        each.append(left[real][np.searchsorted(first[real], rounds, side="right") - 1])
+    return np.stack(each)
 
 
 def draw_oracle(axes: Any, lines: Sequence[Line]) -> None:
     """Draw calls of the oracle (solid) and swaps of the spanner (dashed) per phase."""
     for line in lines:
-        assert line.runs.phase_work is not None
-        work = line.runs.phase_work
+        work = line.runs.oracle_work
         played = work.sum(axis=2) > 0.0
         phases = np.flatnonzero(played.any(axis=0)) + 1
         for kind, marker, style in ((0, "o", line.dash), (1, "s", line.bound_dash)):
@@ -81,35 +77,30 @@ def draw_oracle(axes: Any, lines: Sequence[Line]) -> None:
 
 def draw_plays(axes: Any, lines: Sequence[Line]) -> None:
     """Draw how often each arm was played: median, least and most over runs."""
-    shown = arms_shown(lines[0].runs)
-    least = min(int(_plays(line.runs)[:, shown].min()) for line in lines)
+    arms = lines[0].runs.arms
+    shown = arms_shown(arms)
+    least = min(int(line.runs.arms.plays[:, shown].min()) for line in lines)
     for i, line in enumerate(lines):
         y = np.arange(shown.size) + 0.7 * ((i + 0.5) / len(lines) - 0.5)
-        plays = np.maximum(_plays(line.runs)[:, shown], 0.5)  # never: at the edge
+        plays = np.maximum(line.runs.arms.plays[:, shown], 0.5)  # never: at the edge
         low, high = plays.min(axis=0), plays.max(axis=0)
         axes.hlines(y, low, high, color=line.colour, ls=line.dash, lw=2, alpha=0.45)
         axes.plot(np.median(plays, axis=0), y, line.marker, color=line.colour, ms=4.5)
-    rows(axes, [label(lines[0].runs.names[a]) for a in shown])
+    rows(axes, [label(arms.names[a]) for a in shown])
     for row in range(1, shown.size):
         axes.axhline(row - 0.5, color="black", lw=0.4, alpha=0.2)
     axes.set_xscale("log")
     axes.set_xlim(max(0.5, least / 3.0), 1.6 * max(line.runs.horizon for line in lines))
     log_ticks(axes.xaxis)
     axes.set_xlabel("plays up to the horizon")
-    K = len(lines[0].runs.names)
+    K = len(arms.names)
     if shown.size < K:
         axes.set_ylabel(f"the best {shown.size} of {K} arms")
 
 
-def _plays(r: Runs) -> I64:
-    assert r.final_plays is not None
-    return r.final_plays
-
-
-def arms_shown(r: Runs) -> I64:
-    """Return the arms to show one by one, the best first."""
-    order = np.arange(len(r.names)) if r.gaps is None else np.argsort(r.gaps, kind="stable")
-    return order[:MOST_ARMS]
+def arms_shown(arms: ArmTable) -> I64:
+    """Return the arms to show one by one, the best first; in their order where gaps are NaN."""
+    return np.argsort(arms.gaps, kind="stable")[:MOST_ARMS]
 
 
 def _grid(r: Runs, events: I64) -> I64:

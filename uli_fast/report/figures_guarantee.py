@@ -10,11 +10,9 @@ import numpy as np
 from uli_fast._typing import F64
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
-from uli_fast.report.bounds import positive_gaps
 from uli_fast.report.canvas import Line, log_ticks, rows
 from uli_fast.report.checks import check, tightest
-from uli_fast.report.words import unit
-from uli_fast.runs import Runs
+from uli_fast.results.runs import Runs
 
 
 def draw_failures(axes: Any, lines: Sequence[Line], against: Guarantee | None = None) -> None:
@@ -40,7 +38,7 @@ def draw_failures(axes: Any, lines: Sequence[Line], against: Guarantee | None = 
 
 def draw_mistakes(axes: Any, lines: Sequence[Line]) -> None:
     """Draw N_eps, median and most over runs, under the number of rounds that F allows."""
-    gaps = np.unique(np.concatenate([positive_gaps(line.runs) for line in lines]))
+    gaps = np.unique(np.concatenate([line.runs.worse_gaps for line in lines]))
     spaced = np.geomspace(gaps[0] / 3.0, gaps[-1], 60)
     some = gaps[:: 1 + gaps.size // 100]  # N_eps falls where eps is a gap
     precisions = np.unique(np.concatenate([spaced, some, some * (1.0 - 1e-9)]))
@@ -54,7 +52,7 @@ def draw_mistakes(axes: Any, lines: Sequence[Line]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("eps")
-    axes.set_ylabel(f"{unit(lines[0].runs)}s with a gap above eps")
+    axes.set_ylabel(f"{lines[0].runs.unit}s with a gap above eps")
     log_ticks(axes.xaxis)
     log_ticks(axes.yaxis)
     axes.grid(True, which="major", alpha=0.3)

@@ -10,7 +10,7 @@ from uli_fast.report.page import render, write_page
 from uli_fast.report.words import label
 
 if TYPE_CHECKING:
-    from uli_fast._audit import Audit
+    from uli_fast.study.audit import Audit
 
 # Lines of long lists, so that a page stays small; study.export keeps everything.
 MOST_LINES = 200

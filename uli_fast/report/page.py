@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from uli_fast import _check
-from uli_fast._files import write_text
+from uli_fast._support.files import write_text
 from uli_fast.errors import MissingExtraError, ReportError
 from uli_fast.report.canvas import Line, lines_of
 from uli_fast.report.checks import Verdict, caveats, notes, verdict
 from uli_fast.report.data import Data, tables_of
-from uli_fast.report.missing import incomplete, with_missing
+from uli_fast.report.incomplete import incomplete, with_missing
 from uli_fast.report.pictures import Picture, pictures_of
-from uli_fast.report.summaries import Table, details_of, summary_of
-from uli_fast.report.words import clean, label, number, unit
-from uli_fast.runs import Runs
+from uli_fast.report.summaries import SummaryTable, details_of, summary_of
+from uli_fast.report.words import clean, label, number
+from uli_fast.results.runs import Runs
 
 if TYPE_CHECKING:
-    from uli_fast.compare import Comparison
+    from uli_fast.results.comparison import Comparison
 
 
 def write_report(
@@ -113,10 +113,10 @@ class Section:
     size: str
     lines: list[Line]
     verdict: Verdict
-    summary: Table
+    summary: SummaryTable
     notes: list[str]
     pictures: list[Picture]
-    tables: list[Table]
+    tables: list[SummaryTable]
     downloads: list[Download]
 
 
@@ -146,7 +146,7 @@ def _size(lines: Sequence[Line]) -> str:
         for values in zip(*((x.runs.horizon, x.runs.replications) for x in lines), strict=True)
     )
     many = "run" if runs == "1" else "runs"
-    return f"{rounds} {unit(lines[0].runs)}s, {runs} {many} of each learner"
+    return f"{rounds} {lines[0].runs.unit}s, {runs} {many} of each learner"
 
 
 def _file_names(names: Iterable[str]) -> dict[str, str]:

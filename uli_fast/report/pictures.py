@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from uli_fast.metrics import LEVEL
-from uli_fast.report.bounds import known, positive_gaps
 from uli_fast.report.canvas import Line
-from uli_fast.report.checks import Check, check, tightest
+from uli_fast.report.checks import ReportCheck, check, tightest
 from uli_fast.report.figures import draw_gaps, draw_regret
 from uli_fast.report.figures_activity import (
     MOST_ARMS,
@@ -20,8 +18,9 @@ from uli_fast.report.figures_activity import (
 )
 from uli_fast.report.figures_guarantee import draw_failures, draw_mistakes
 from uli_fast.report.svg import inline_svg
-from uli_fast.report.words import listed, unit
-from uli_fast.runs import Runs
+from uli_fast.report.words import listed
+from uli_fast.results.metrics import LEVEL
+from uli_fast.results.runs import Runs
 
 _WIDTH = 5.2  # inches
 
@@ -47,28 +46,32 @@ class Drawing(NamedTuple):
     height: Callable[[Sequence[Line]], float] = lambda _: 2.7  # of the axes, in inches
 
 
+def _has_gaps(r: Runs) -> bool:
+    return r.has_gaps
+
+
 def _has_regret(r: Runs) -> bool:
-    return r.recorded_regret is not None and bool((r.recorded_regret > 0.0).any())
+    return r.has_regret and bool((r.regret > 0.0).any())
 
 
 def _has_mistakes(r: Runs) -> bool:
-    return known(r) and positive_gaps(r).size > 0 and bool((r.mistakes(0.0) > 0).any())
+    return r.has_gaps and r.worse_gaps.size > 0 and bool((r.mistakes(0.0) > 0).any())
 
 
 def _has_active_set(r: Runs) -> bool:
-    return r.eliminated_at is not None and not r.baseline and len(r.names) > 1
+    return r.eliminates_arms and len(r.names) > 1
 
 
 def _has_policies(r: Runs) -> bool:
-    return r.phase_facts is not None
+    return r.policy_phases.left.size > 0
 
 
 def _has_oracle(r: Runs) -> bool:
-    return r.phase_work is not None and bool((r.phase_work[:, :, 0] > 0.0).any())
+    return bool((r.oracle_work[:, :, 0] > 0.0).any())
 
 
 def _has_plays(r: Runs) -> bool:
-    return bool(r.names) and r.final_plays is not None
+    return bool(r.arms.names)
 
 
 def _row_each(lines: Sequence[Line]) -> float:
@@ -86,10 +89,11 @@ _DRAWINGS = (
         "The largest gap played from {round} t up to the horizon, where the runs were stopped: "
         "median over runs (thick) and the largest (thin). Dashed: F, below which the guarantee "
         "keeps it for ever. Dots: the last play of each worse choice up to the horizon; those "
-        "above F are relapses. Lines on the ground: no worse choice from there up to the horizon. "
-        "Every line ends there; what is hollow is cut off, not settled: a dot whose choice was "
-        "not eliminated may be played again, and behind a triangle worse choices may follow.",
-        known,
+        "above F are relapses. Lines along the bottom: no worse choice from there up to the "
+        "horizon. Every line ends there; what is hollow is cut off, not settled: a dot whose "
+        "choice was not eliminated may be played again, and behind a triangle worse choices may "
+        "follow.",
+        _has_gaps,
         draw_gaps,
     ),
     Drawing(
@@ -98,7 +102,7 @@ _DRAWINGS = (
         "Share of the runs that went beyond F at some {round}, with the {level} interval of its "
         "probability (Clopper and Pearson), against delta. Hollow: no F of its own, held against "
         "the tightest one here.",
-        known,
+        _has_gaps,
         draw_failures,
         _row_each,
     ),
@@ -169,13 +173,13 @@ def pictures_of(lines: Sequence[Line], salt: str) -> list[Picture]:
         if draw is draw_failures:
             draw = partial(draw_failures, against=against)
         svg = inline_svg(draw, shown, size, title, f"{salt}-{drawing.key}")
-        word = unit(shown[0].runs)
+        word = shown[0].runs.unit
         words = {"round": word, "Round": word.capitalize(), "level": f"{100.0 * LEVEL:g} %"}
         caption = drawing.caption.format(**words)
         found.append(Picture(drawing.key, drawing.title, caption, svg, shown))
     return found
 
 
-def _is_test(found: Check | None) -> bool:
+def _is_test(found: ReportCheck | None) -> bool:
     """Return whether an interval of failures means anything: F could have been broken."""
     return found is not None and found.tested is not False

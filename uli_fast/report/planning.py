@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uli_fast.metrics import Mean, Share
-from uli_fast.planning.characteristics import LearnerCharacteristics, OperatingCharacteristics
 from uli_fast.planning.fixed_trial import LARGEST_GROUP, FixedTrial
 from uli_fast.report.canvas import Line
-from uli_fast.report.summaries import Cell, Row, Table
+from uli_fast.report.summaries import SummaryCell, SummaryRow, SummaryTable
 from uli_fast.report.words import label, squeezed
+from uli_fast.results.characteristics import LearnerCharacteristics, OperatingCharacteristics
+from uli_fast.results.metrics import Mean, Share
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -26,34 +26,38 @@ NEVER_DROPS = "never drops"
 SHARES = (0.8, 0.9)
 
 
-def summary(plan: OperatingCharacteristics, lines: Sequence[Line] = ()) -> Table:
+def summary(plan: OperatingCharacteristics, lines: Sequence[Line] = ()) -> SummaryTable:
     """Return a row per learner, and one of the usual trial."""
     header = ["learner", "all dropped", *(f"{100 * x:.0f} % by" for x in SHARES)]
     header += ["on inferior", f"{label(plan.events)} avoided", "best lost, %"]
     rows = [
-        Row(label(name), _learner(each), next((x for x in lines if x.name == label(name)), None))
+        SummaryRow(
+            label(name), _learner(each), next((x for x in lines if x.name == label(name)), None)
+        )
         for name, each in plan.learners.items()
     ]
     if plan.fixed is not None:
-        rows.append(Row(FIXED, _fixed(plan, plan.fixed)))
-    return Table("Learners", " ".join(notes(plan)), header, rows)
+        rows.append(SummaryRow(FIXED, _fixed(plan, plan.fixed)))
+    return SummaryTable("Learners", " ".join(notes(plan)), header, rows)
 
 
-def arms(plan: OperatingCharacteristics) -> Table:
+def arms(plan: OperatingCharacteristics) -> SummaryTable:
     """Return three rows per learner, and a column per arm."""
     shown = shown_arms(plan)
     header = ["dropped", *(squeezed(label(plan.names[a]), LONGEST_ARM) for a in shown)]
-    rows = [Row("gap", [Cell(f"{plan.gaps[a]:.3g}", float(plan.gaps[a])) for a in shown])]
+    rows = [
+        SummaryRow("gap", [SummaryCell(f"{plan.gaps[a]:.3g}", float(plan.gaps[a])) for a in shown])
+    ]
     for name, each in plan.learners.items():
         if each.dropped is None:
-            rows.append(Row(label(name), [Cell(NEVER_DROPS)] * len(shown)))
+            rows.append(SummaryRow(label(name), [SummaryCell(NEVER_DROPS)] * len(shown)))
             continue
-        rows.append(Row(label(name), [_share(each.dropped[a]) for a in shown]))
+        rows.append(SummaryRow(label(name), [_share(each.dropped[a]) for a in shown]))
         for share in SHARES:
             needed = each.needed(share)
             assert needed is not None
             cells = [_of_worse(plan, a, _patients(needed[a], each.followed)) for a in shown]
-            rows.append(Row(f"\u00a0 {100 * share:.0f} % by", cells))
+            rows.append(SummaryRow(f"\u00a0 {100 * share:.0f} % by", cells))
     if plan.fixed is not None:
         rows += _fixed_arms(plan, plan.fixed, shown)
     also = "" if plan.fixed is None else f" (by the {FIXED}: called inferior)"
@@ -62,7 +66,9 @@ def arms(plan: OperatingCharacteristics) -> Table:
         "patients by whom it has happened in 80 and 90 % of the trials."
     )
     left = len(plan.names) - len(shown)
-    return Table("Arms", caption + (f" {left} arms are left out." if left else ""), header, rows)
+    return SummaryTable(
+        "Arms", caption + (f" {left} arms are left out." if left else ""), header, rows
+    )
 
 
 def shown_arms(plan: OperatingCharacteristics) -> list[int]:
@@ -116,7 +122,7 @@ def arms_table(plan: OperatingCharacteristics) -> RichTable:
     return _rich(table, "", [table.caption])
 
 
-def _rich(table: Table, title: str, said: Sequence[str]) -> RichTable:
+def _rich(table: SummaryTable, title: str, said: Sequence[str]) -> RichTable:
     from rich.text import Text
 
     from uli_fast.report.tables import plain_table
@@ -132,51 +138,51 @@ def _level(plan: OperatingCharacteristics) -> float:
     return next(iter(plan.learners.values())).level
 
 
-def _learner(each: LearnerCharacteristics) -> list[Cell]:
+def _learner(each: LearnerCharacteristics) -> list[SummaryCell]:
     """Return the cells of a learner; one without inferior arms has nothing to drop."""
-    cells = [Cell(NEVER_DROPS), Cell(""), Cell("")]
-    lost = Cell("never")
+    cells = [SummaryCell(NEVER_DROPS), SummaryCell(""), SummaryCell("")]
+    lost = SummaryCell("never")
     if each.drops:
         cells = [_share(each.dropped_all)]
         cells += [_patients(each.needed_all(x), each.followed) for x in SHARES]
         assert each.lost_best is not None
         lost = _with_interval(each.lost_best)
         if each.dropped_all is None:
-            cells = [Cell("\u2013")] * 3
+            cells = [SummaryCell("\u2013")] * 3
     return [*cells, _mean(each.on_inferior), _mean(each.events_avoided), lost]
 
 
-def _fixed(plan: OperatingCharacteristics, trial: FixedTrial) -> list[Cell]:
+def _fixed(plan: OperatingCharacteristics, trial: FixedTrial) -> list[SummaryCell]:
     most = LARGEST_GROUP * len(plan.names)
-    cells = [Cell("\u2013")] * 3
+    cells = [SummaryCell("\u2013")] * 3
     if trial.inferior.any():
-        cells = [Cell(percent(trial.called_all), trial.called_all)]
+        cells = [SummaryCell(percent(trial.called_all), trial.called_all)]
         cells += [_patients(trial.needed_all(x), most) for x in SHARES]
     lost = f"{100 * trial.lost_best:.2g}"
-    equal = Cell(f"{plan.equal_on_inferior:,.0f}", plan.equal_on_inferior)
-    return [*cells, equal, Cell("0", 0.0), Cell(lost, trial.lost_best)]
+    equal = SummaryCell(f"{plan.equal_on_inferior:,.0f}", plan.equal_on_inferior)
+    return [*cells, equal, SummaryCell("0", 0.0), SummaryCell(lost, trial.lost_best)]
 
 
-def _of_worse(plan: OperatingCharacteristics, a: int, cell: Cell) -> Cell:
+def _of_worse(plan: OperatingCharacteristics, a: int, cell: SummaryCell) -> SummaryCell:
     """Return a cell of an inferior arm; the best one is not meant to be dropped."""
-    return cell if plan.gaps[a] > 0.0 else Cell("\u2013")
+    return cell if plan.gaps[a] > 0.0 else SummaryCell("\u2013")
 
 
 def _fixed_arms(
     plan: OperatingCharacteristics, trial: FixedTrial, shown: Sequence[int]
-) -> Iterator[Row]:
+) -> Iterator[SummaryRow]:
     most = LARGEST_GROUP * trial.means.size
-    yield Row(FIXED, [Cell(percent(trial.called[a]), trial.called[a]) for a in shown])
+    yield SummaryRow(FIXED, [SummaryCell(percent(trial.called[a]), trial.called[a]) for a in shown])
     ways = (("", trial.needed), (", formula", trial.formula))
     for share in SHARES:
         for how, patients in ways:
             found = patients(share)
             cells = [_of_worse(plan, a, _patients(found[a], most)) for a in shown]
-            yield Row(f"\u00a0 {100 * share:.0f} % by{how}", cells)
+            yield SummaryRow(f"\u00a0 {100 * share:.0f} % by{how}", cells)
 
 
-def _share(share: Share | None) -> Cell:
-    return Cell("\u2013") if share is None else Cell(percent(share.rate), share.rate)
+def _share(share: Share | None) -> SummaryCell:
+    return SummaryCell("\u2013") if share is None else SummaryCell(percent(share.rate), share.rate)
 
 
 def percent(chance: float) -> str:
@@ -189,18 +195,18 @@ def percent(chance: float) -> str:
     return f"{shown.removesuffix('.0')} %"
 
 
-def _with_interval(share: Share) -> Cell:
+def _with_interval(share: Share) -> SummaryCell:
     rate, low, high = (f"{100.0 * x:.2g}" for x in (share.rate, share.low, share.high))
-    return Cell(f"{rate} ({low}\u2013{high})", share.rate)
+    return SummaryCell(f"{rate} ({low}\u2013{high})", share.rate)
 
 
-def _mean(mean: Mean) -> Cell:
+def _mean(mean: Mean) -> SummaryCell:
     half = (mean.high - mean.low) / 2.0
     around = f" \u00b1 {half:,.0f}" if half >= 0.5 else ""
-    return Cell(f"{round(mean.mean):,}{around}", mean.mean)
+    return SummaryCell(f"{round(mean.mean):,}{around}", mean.mean)
 
 
-def _patients(needed: int | None, most: int) -> Cell:
+def _patients(needed: int | None, most: int) -> SummaryCell:
     if needed is None:
-        return Cell(f"> {most:.6g}")
-    return Cell(f"{needed:,}" if needed < 10**7 else f"{needed:.3g}", float(needed))
+        return SummaryCell(f"> {most:.6g}")
+    return SummaryCell(f"{needed:,}" if needed < 10**7 else f"{needed:.3g}", float(needed))

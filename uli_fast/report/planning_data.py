@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from uli_fast.errors import MissingExtraError
-from uli_fast.planning.characteristics import OperatingCharacteristics
 from uli_fast.report.planning import FIXED, SHARES
+from uli_fast.results.characteristics import OperatingCharacteristics
 
 if TYPE_CHECKING:
     import pandas as pd

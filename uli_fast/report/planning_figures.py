@@ -11,13 +11,13 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast.errors import MissingExtraError
-from uli_fast.metrics import on_inferior
-from uli_fast.planning.characteristics import NEVER, OperatingCharacteristics
 from uli_fast.planning.fixed_trial import LARGEST_GROUP
 from uli_fast.report.canvas import POINTS, Line, lines_of, log_ticks, rows, widths
 from uli_fast.report.figures import checked_target, save_figure
 from uli_fast.report.planning import FIXED
 from uli_fast.report.words import label
+from uli_fast.results.characteristics import NEVER, OperatingCharacteristics
+from uli_fast.results.metrics import on_inferior
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

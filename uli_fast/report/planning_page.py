@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 
 from uli_fast import _check
-from uli_fast.planning.characteristics import OperatingCharacteristics
 from uli_fast.report.canvas import Line
 from uli_fast.report.data import csv_data
 from uli_fast.report.page import download_of, render, write_page
@@ -16,6 +15,7 @@ from uli_fast.report.planning_data import frame_rows
 from uli_fast.report.planning_figures import drawing, plan_lines
 from uli_fast.report.svg import inline_svg
 from uli_fast.report.words import label, listed
+from uli_fast.results.characteristics import OperatingCharacteristics
 
 _DROPPING = (
     "The share of the trials in which all inferior arms have been dropped by then. "
@@ -35,7 +35,7 @@ def write_plan(
     plan: OperatingCharacteristics, path: str | os.PathLike[str], title: str | None
 ) -> None:
     """Write a page that needs nothing else, whole or not at all."""
-    from uli_fast.runs import versions
+    from uli_fast._support.versions import versions
 
     heading = f"A trial with {plan.horizon:,} patients" if title is None else title
     target, lines = _check.file("path", path), plan_lines(plan)

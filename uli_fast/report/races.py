@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._support.versions import versions
 from uli_fast.errors import MissingExtraError
 from uli_fast.guarantees import confidence
 from uli_fast.report.canvas import rows
@@ -18,14 +19,13 @@ from uli_fast.report.page import render, write_page
 from uli_fast.report.svg import inline_svg
 from uli_fast.report.tables import plain_table
 from uli_fast.report.words import label, listed, number, squeezed
-from uli_fast.runs import versions
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
     from rich.table import Table
 
-    from uli_fast.race.result import Race, Standing
+    from uli_fast.results.race import Race, Standing
 
 LONGEST_NAME = 28
 HEADERS = ("mean", "interval", "evaluations", "missing", "dropped at", "beaten by")

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
-    from uli_fast.replay import Replay
+    from uli_fast.results.replay import Replay
 
 LONGEST_NAME = 20  # in the terminal and in legends
 MOST_DRAWN = 12  # arms of a figure
 MOST_LINES = 500  # arms of a page
 
 
-class Row(NamedTuple):
+class LogRow(NamedTuple):
     """What a table says of one arm."""
 
     name: str
@@ -40,7 +40,7 @@ class Row(NamedTuple):
     dropped: str
 
 
-def rows_of(replay: Replay) -> list[Row]:
+def rows_of(replay: Replay) -> list[LogRow]:
     """Return a row per arm: those left, the best mean first, then the dropped, the last first."""
     found = []
     for arm in _ordered(replay):
@@ -49,7 +49,7 @@ def rows_of(replay: Replay) -> list[Row]:
         ends = f"{number(low)} to {number(high)}" if known else "\u2013"
         gone = f"row {replay.dropped[arm].row:,}" if arm in replay.dropped else ""
         about = (replay.counts[arm], replay.plays[arm], replay.means[arm], ends, gone)
-        found.append(Row(label(arm), *about))
+        found.append(LogRow(label(arm), *about))
     return found
 
 

@@ -2,49 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from uli_fast._typing import I64
 from uli_fast.guarantees import Guarantee
-from uli_fast.report.bounds import binds_from, has_all_gaps, known, positive_gaps
+from uli_fast.report.bounds import binds_from
 from uli_fast.report.canvas import Line
 from uli_fast.report.checks import check, tightest
 from uli_fast.report.figures_activity import arms_shown
 from uli_fast.report.turning import ahead_from, comparable, rival_among
-from uli_fast.report.words import label, number, unit
-from uli_fast.runs import Runs
+from uli_fast.report.words import label, number
+from uli_fast.results.runs import Runs
 
 
-class Cell(NamedTuple):
+class SummaryCell(NamedTuple):
     """A number in a table: as it is shown, and as it is."""
 
     text: str
     value: float | None = None
 
 
-class Row(NamedTuple):
+class SummaryRow(NamedTuple):
     """A line of a table; a learner's has its colour and pattern."""
 
     name: str
-    cells: list[Cell]
+    cells: list[SummaryCell]
     line: Line | None = None
 
 
-class Table(NamedTuple):
+class SummaryTable(NamedTuple):
     """Rows under a heading; the first column holds their names."""
 
     title: str
     caption: str
     header: list[str]
-    rows: list[Row]
+    rows: list[SummaryRow]
 
 
-def summary_of(lines: Sequence[Line]) -> Table:
+def summary_of(lines: Sequence[Line]) -> SummaryTable:
     """Return the numbers of the terminal's table."""
     runs = [line.runs for line in lines]
-    against, rival, word = tightest(runs), rival_among(runs), unit(runs[0])
+    against, rival, word = tightest(runs), rival_among(runs), runs[0].unit
     header = ["learner", "regret", f"last bad {word}", "late gap", "beyond F", "gap / F"]
     caption = (
         f"Regret up to the horizon and the last {word} with a gap above 0: medians over runs. "
@@ -65,35 +67,35 @@ def summary_of(lines: Sequence[Line]) -> Table:
         f" {word.capitalize()}s/s: of one thread while it plays, without compiling and loading"
         " kernels."
     )
-    if any(r.seconds is None for r in runs):
+    if any(math.isnan(r.speed) for r in runs):
         caption += " \u2013: kept by an earlier version, which did not measure it."
     rows = [
-        Row(line.name, [*cells, _cell(line.runs.speed)], line)
+        SummaryRow(line.name, [*cells, _cell(line.runs.speed)], line)
         for line, cells in zip(lines, columns, strict=True)
     ]
-    return Table("Summary", caption, header, rows)
+    return SummaryTable("Summary", caption, header, rows)
 
 
-def _turned(r: Runs, rival: Runs) -> Cell:
+def _turned(r: Runs, rival: Runs) -> SummaryCell:
     if not comparable(r, rival):
-        return Cell("")
+        return SummaryCell("")
     reached = ahead_from(r, rival)
-    return Cell("not yet") if reached is None else _cell(reached)
+    return SummaryCell("not yet") if reached is None else _cell(reached)
 
 
-def _summary_cells(r: Runs, against: Guarantee | None) -> list[Cell]:
-    if not known(r):
-        return [Cell("?")] * 5
+def _summary_cells(r: Runs, against: Guarantee | None) -> list[SummaryCell]:
+    if not r.has_gaps:
+        return [SummaryCell("?")] * 5
     checked = check(r, against)
     late = r.gap_from(np.array([r.horizon // 10 + 1])).max()
-    own = [Cell("no F"), Cell("")]
+    own = [SummaryCell("no F"), SummaryCell("")]
     if checked is not None:
         mark, found = "" if checked.own else "*", checked.coverage
         worst = float(checked.ratio.max())
         idle = ", untested" if checked.tested is False else ""
         own = [
-            Cell(f"{found.failures}\u00a0of\u00a0{found.runs}{idle}{mark}", found.failures),
-            Cell(f"{number(worst)}{mark}", worst),
+            SummaryCell(f"{found.failures}\u00a0of\u00a0{found.runs}{idle}{mark}", found.failures),
+            SummaryCell(f"{number(worst)}{mark}", worst),
         ]
     return [
         _cell(np.median(r.final_regret())),
@@ -103,28 +105,28 @@ def _summary_cells(r: Runs, against: Guarantee | None) -> list[Cell]:
     ]
 
 
-def details_of(lines: Sequence[Line]) -> list[Table]:
+def details_of(lines: Sequence[Line]) -> list[SummaryTable]:
     """Return the tables that apply: when F binds, worse arms, eliminations, the last spanner."""
     found = (_binding(lines), _worse_arms(lines), _eliminations(lines), _spanner(lines))
     return [table for table in found if table is not None]
 
 
-def _binding(lines: Sequence[Line]) -> Table | None:
+def _binding(lines: Sequence[Line]) -> SummaryTable | None:
     """Return from which round on F excludes the largest gap, and every gap."""
-    shown = [x for x in lines if known(x.runs) and x.runs.guarantee and positive_gaps(x.runs).size]
+    able = [x for x in lines if x.runs.has_gaps and x.runs.worse_gaps.size]
+    shown = [(x, F) for x in able if (F := x.runs.guarantee)]
     if not shown:
         return None
     rows = []
-    for line in shown:
-        worse, cells = positive_gaps(line.runs), []
-        assert line.runs.guarantee is not None
+    for line, F in shown:
+        worse, cells = line.runs.worse_gaps, []
         for gap in (float(worse.max()), float(worse.min())):
-            first = binds_from(line.runs.guarantee, gap)
-            cells += [_cell(gap), Cell("?") if first is None else _cell(first)]
-        rows.append(Row(line.name, cells, line))
-    word = unit(lines[0].runs)
-    everything = all(has_all_gaps(x.runs) for x in shown)
-    return Table(
+            first = binds_from(F, gap)
+            cells += [_cell(gap), SummaryCell("?") if first is None else _cell(first)]
+        rows.append(SummaryRow(line.name, cells, line))
+    word = lines[0].runs.unit
+    everything = all(line.runs.has_all_gaps for line, _ in shown)
+    return SummaryTable(
         f"F binds from {word}",
         f"From which {word} on F excludes the largest gap and the smallest one above 0: before "
         "the first, no learner can go beyond F; from the second on, it allows the best only."
@@ -134,9 +136,9 @@ def _binding(lines: Sequence[Line]) -> Table | None:
     )
 
 
-def _worse_arms(lines: Sequence[Line]) -> Table | None:
+def _worse_arms(lines: Sequence[Line]) -> SummaryTable | None:
     """Return how often worse arms were played, where the arms have names and gaps."""
-    shown = [line for line in lines if line.runs.names and known(line.runs)]
+    shown = [line for line in lines if line.runs.names and line.runs.has_gaps]
     if not shown:
         return None
     rows = []
@@ -144,9 +146,9 @@ def _worse_arms(lines: Sequence[Line]) -> Table | None:
         plays = line.runs.mistakes(0.0)
         share = float(np.median(plays)) / line.runs.horizon
         cells = [_cell(np.median(plays)), _cell(plays.min()), _cell(plays.max())]
-        cells.append(Cell(f"{100.0 * share:.3g} %", share))
-        rows.append(Row(line.name, cells, line))
-    return Table(
+        cells.append(SummaryCell(f"{100.0 * share:.3g} %", share))
+        rows.append(SummaryRow(line.name, cells, line))
+    return SummaryTable(
         "Plays of worse arms",
         "Rounds up to the horizon in which an arm with a gap was played. In a trial these are the "
         "patients on inferior arms.",
@@ -155,18 +157,18 @@ def _worse_arms(lines: Sequence[Line]) -> Table | None:
     )
 
 
-def _eliminations(lines: Sequence[Line]) -> Table | None:
+def _eliminations(lines: Sequence[Line]) -> SummaryTable | None:
     """Return when each arm was eliminated."""
-    shown = [x for x in lines if x.runs.eliminated_at is not None and not x.runs.baseline]
+    shown = [line for line in lines if line.runs.eliminates_arms]
     if not shown or len(shown[0].runs.names) < 2:
         return None
-    first, rows = shown[0].runs, []
-    for a in arms_shown(first).tolist():
-        gap = Cell("?") if first.gaps is None else _cell(first.gaps[a])
-        when = [_elimination(line.runs, a) for line in shown]
-        rows.append(Row(label(first.names[a]), [gap, *when]))
-    left_out = len(first.names) - len(rows)
-    return Table(
+    arms, rows = shown[0].runs.arms, []
+    for a in arms_shown(arms).tolist():
+        gap = SummaryCell("?") if math.isnan(arms.gaps[a]) else _cell(arms.gaps[a])
+        when = [_elimination(line.runs.arms.eliminated[:, a]) for line in shown]
+        rows.append(SummaryRow(label(arms.names[a]), [gap, *when]))
+    left_out = len(arms.names) - len(rows)
+    return SummaryTable(
         "Eliminations",
         "The round whose reward removed the arm: median over the runs that removed it, and their "
         "number where not all did."
@@ -176,36 +178,33 @@ def _eliminations(lines: Sequence[Line]) -> Table | None:
     )
 
 
-def _elimination(r: Runs, a: int) -> Cell:
-    assert r.eliminated_at is not None
-    when = r.eliminated_at[:, a]
+def _elimination(when: I64) -> SummaryCell:
     gone = when[when > 0]
     if gone.size == 0:
-        return Cell("never")
+        return SummaryCell("never")
     middle = float(np.median(gone))
     some = "" if gone.size == when.size else f" ({gone.size} of {when.size})"
-    return Cell(number(middle) + some, middle)
+    return SummaryCell(number(middle) + some, middle)
 
 
-def _spanner(lines: Sequence[Line]) -> Table | None:
+def _spanner(lines: Sequence[Line]) -> SummaryTable | None:
     """Return the arms of the last phase of the first run on an arm set."""
-    shown = [line for line in lines if line.runs.phase_work is not None and not line.runs.names]
-    if not shown:
+    found = [(line, phases) for line in lines if (phases := line.runs.spanners())]
+    if not found:
         return None
-    phases = shown[0].runs.phases
-    assert phases is not None
-    last = phases[0][-1]
+    line, phases = found[0]
+    last = phases[-1]
     rows = [
-        Row(", ".join(f"{x:.3f}" for x in arm), [_cell(gap), _cell(plays)])
+        SummaryRow(", ".join(f"{x:.3f}" for x in arm), [_cell(gap), _cell(plays)])
         for arm, gap, plays in zip(last.arms, last.gaps, last.plays, strict=True)
     ]
-    return Table(
+    return SummaryTable(
         "The last spanner",
-        f"What {shown[0].name} played in phase {last.number} of its first run.",
+        f"What {line.name} played in phase {last.number} of its first run.",
         ["arm", "gap", "plays"],
         rows[:24],
     )
 
 
-def _cell(value: Any) -> Cell:
-    return Cell(number(float(value)), float(value))
+def _cell(value: Any) -> SummaryCell:
+    return SummaryCell(number(float(value)), float(value))

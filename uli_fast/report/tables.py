@@ -10,11 +10,11 @@ import numpy as np
 
 from uli_fast.errors import MissingExtraError
 from uli_fast.guarantees import Guarantee
-from uli_fast.report.bounds import binds_from, known, positive_gaps
+from uli_fast.report.bounds import binds_from
 from uli_fast.report.checks import check, is_void, tightest
 from uli_fast.report.turning import ahead_from, comparable, rival_among
-from uli_fast.report.words import label, listed, squeezed, unit
-from uli_fast.runs import Runs
+from uli_fast.report.words import label, listed, squeezed
+from uli_fast.results.runs import Runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ MOST_STARTS = 6
 
 def plain_table(title: str, headers: Sequence[str]) -> Table:
     """Return an empty table whose first column holds names, the others numbers."""
-    from uli_fast._whole_table import WholeTable
+    from uli_fast._support.whole_table import WholeTable
 
     return WholeTable(title, headers)
 
@@ -45,7 +45,7 @@ def runs_table(
     from rich.text import Text
 
     first, rival, against = runs[0], rival_among(runs), tightest(runs)
-    headers = ["regret", "last bad", "late gap", "beyond F", "ahead", f"{unit(first)}s/s"]
+    headers = ["regret", "last bad", "late gap", "beyond F", "ahead", f"{first.unit}s/s"]
     if rival is None or len(runs) < 2:
         headers.remove("ahead")
     rows = []
@@ -56,7 +56,7 @@ def runs_table(
     most = max(8, min(LONGEST_NAME, WIDTH - sum(widths) - 2 * len(widths)))
     named = [squeezed(label(name), most) for name in names or [short_name(x) for x in runs]]
     heading = first.problem if title is None else f"{label(title)}: {first.problem}"
-    size = f"{first.horizon:.6g} {unit(first)}s, {first.replications} replications"
+    size = f"{first.horizon:.6g} {first.unit}s, {first.replications} replications"
     table = plain_table(f"{heading}\n{size}", ["learner", *headers])
     for name, cells in zip(named, rows, strict=True):
         table.add_row(Text(name), *cells)
@@ -65,7 +65,7 @@ def runs_table(
 
 
 def _cells(r: Runs, against: Guarantee | None) -> list[str]:
-    if not known(r):
+    if not r.has_gaps:
         return ["?"] * 4
     late = r.gap_from(np.array([r.horizon // 10 + 1])).max()
     checked, failures = check(r, against), "no F"
@@ -97,7 +97,7 @@ def _short(x: float) -> str:
 
 
 def _caption(runs: Sequence[Runs], named: Sequence[str], rival: int | None) -> list[str]:
-    against, word = tightest(runs), unit(runs[0])
+    against, word = tightest(runs), runs[0].unit
     lines = [
         f"regret at the horizon and last {word} with a gap above 0: medians over runs",
         f"late gap: the largest played in the last nine tenths of the {word}s",
@@ -113,7 +113,7 @@ def _caption(runs: Sequence[Runs], named: Sequence[str], rival: int | None) -> l
     if any(c is not None and not c.own for c in found):
         owner = next(name for name, r in zip(named, runs, strict=True) if r.guarantee is against)
         lines.append(f"* no F of its own; held against that of {owner}, the tightest")
-    void = [n for n, r in zip(named, runs, strict=True) if known(r) and is_void(r)]
+    void = [n for n, r in zip(named, runs, strict=True) if r.has_gaps and is_void(r)]
     if void:
         lines.append(f"{listed(void)}: no guarantee covers the parameters on this problem")
     lines.append(f"{word}s/s: of one thread while it plays, without compiling and loading")
@@ -131,14 +131,14 @@ def _starts(runs: Sequence[Runs], named: Sequence[str]) -> list[str]:
     """Say from which round on each F excludes the largest gap, and every gap."""
     found = []
     for name, r in zip(named, runs, strict=True):
-        if known(r) and r.guarantee is not None and positive_gaps(r).size:
-            gaps = positive_gaps(r)
+        if r.has_gaps and r.guarantee is not None and r.worse_gaps.size:
+            gaps = r.worse_gaps
             first, every = (binds_from(r.guarantee, float(x)) for x in (gaps.max(), gaps.min()))
             when = ["?" if t is None else _short(t) for t in (first, every)]
             found.append(f"{name} {when[0]}, {when[1]}")
     if len(found) > MOST_STARTS:
         found[MOST_STARTS:] = [f"{len(found) - MOST_STARTS} others"]
-    head = f"F excludes the largest gap, every gap from {unit(runs[0])}: "
+    head = f"F excludes the largest gap, every gap from {runs[0].unit}: "
     return [head + "; ".join(found)] if found else []
 
 
@@ -161,9 +161,8 @@ def runs_frame(runs: Runs) -> pd.DataFrame:
         "replication": np.repeat(np.arange(M), P),
         "round": np.tile(runs.rounds, M),
     }
-    if runs.recorded_regret is not None:
-        columns["regret"] = runs.recorded_regret.ravel()
-    if runs.plays is not None:
-        for a, name in enumerate(runs.names):
-            columns[f"plays[{name}]"] = runs.plays[:, :, a].ravel()
+    if runs.has_regret:
+        columns["regret"] = runs.regret.ravel()
+    for name, plays in runs.plays_by_arm.items():
+        columns[f"plays[{name}]"] = plays.ravel()
     return pd.DataFrame(columns)

@@ -9,21 +9,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from uli_fast._duel import ahead
-from uli_fast.runs import Runs
+from uli_fast.results.runs import Runs
+from uli_fast.simulation.coupled_runs import ahead
 
 
 def rival_among(runs: Sequence[Runs]) -> int | None:
     """Return which Runs the others are held against: UCB's, else the first baseline's."""
-    able = [i for i, r in enumerate(runs) if r.baseline and r.recorded_regret is not None]
+    able = [i for i, r in enumerate(runs) if r.baseline and r.has_regret]
     named = [i for i in able if runs[i].learner.startswith("UCB(")]
     return next(iter(named + able), None)
 
 
 def comparable(own: Runs, rival: Runs) -> bool:
     """Return whether it can be said when Runs overtake their rival."""
-    known = own.recorded_regret is not None and own.eliminated_at is not None
-    return known and not own.baseline and np.array_equal(own.rounds, rival.rounds)
+    known = own.has_regret and own.eliminates_arms
+    return known and np.array_equal(own.rounds, rival.rounds)
 
 
 def ahead_from(own: Runs, rival: Runs) -> int | None:
@@ -31,8 +31,7 @@ def ahead_from(own: Runs, rival: Runs) -> int | None:
 
     None where it is larger at the horizon, or may still grow: some run has a worse arm left.
     """
-    assert own.eliminated_at is not None and own.gaps is not None
-    if (own.eliminated_at[:, own.gaps > 0.0] == 0).any():
+    if not own.settled.all():
         return None
     mean, other = own.regret.mean(axis=0), rival.regret.mean(axis=0)
     behind = np.flatnonzero(ahead(mean, other))

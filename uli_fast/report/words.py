@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from uli_fast._names import clean as clean
-from uli_fast._names import label as label
-
-if TYPE_CHECKING:
-    from uli_fast.runs import Runs
+from uli_fast._support.text import clean as clean
+from uli_fast._support.text import label as label
 
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
@@ -48,8 +44,3 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     if len(names) > most + 1:
         names = [*names[:most], f"{len(names) - most} others"]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def unit(r: Runs) -> str:
-    """Return what the learner's rounds are called: an MDP has episodes."""
-    return "round" if r.visits is None else "episode"

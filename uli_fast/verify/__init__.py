@@ -30,16 +30,19 @@ THEMES = (
     "lower_bounds",
     "bonuses",
     "adversarial",
+    "meta",
     "concentration",
     "linear",
     "spanners",
     "policies",
+    "policy_runs",
     "betting",
     "rivals",
+    "registered",
 )
 
 
-class Row(NamedTuple):
+class VerifyRow(NamedTuple):
     """What came of a check."""
 
     id: str
@@ -50,7 +53,7 @@ class Row(NamedTuple):
     seconds: float
 
 
-class Outcome(NamedTuple):
+class VerifyOutcome(NamedTuple):
     """What a check ran, what it measured, and whether that is what the statement says."""
 
     ran: str
@@ -59,17 +62,17 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Check:
+class PaperCheck:
     """A statement of the paper, where it is in the code, and what puts it to the test."""
 
     id: str
     statement: str  # the paper's labels, and what is claimed
     code: tuple[str, ...]  # file or file::name, within uli_fast/
     tests: tuple[str, ...]  # file or file::test
-    run: Callable[[bool], Outcome]  # of ``quick``
+    run: Callable[[bool], VerifyOutcome]  # of ``quick``
     illustration: bool = False
 
-    def row(self, quick: bool = True) -> Row:
+    def row(self, quick: bool = True) -> VerifyRow:
         """Run the check; what cannot be computed has failed."""
         begun = time.perf_counter()
         with warnings.catch_warnings():
@@ -81,26 +84,26 @@ class Check:
                 ran, measured, holds = "", f"{type(problem).__name__}: {problem}", False
         verdict = FAILS if not holds else ILLUSTRATION if self.illustration else HOLDS
         seconds = time.perf_counter() - begun
-        return Row(self.id, self.statement, ran, measured, verdict, seconds)
+        return VerifyRow(self.id, self.statement, ran, measured, verdict, seconds)
 
 
-_CHECKS: dict[str, Check] = {}
+_CHECKS: dict[str, PaperCheck] = {}
 
 
 def check(
     id: str, code: tuple[str, ...], tests: tuple[str, ...], illustration: bool = False
-) -> Callable[[Callable[[bool], Outcome]], Callable[[bool], Outcome]]:
+) -> Callable[[Callable[[bool], VerifyOutcome]], Callable[[bool], VerifyOutcome]]:
     """Register a function of ``quick`` as the check of the statement in its docstring."""
 
-    def register(run: Callable[[bool], Outcome]) -> Callable[[bool], Outcome]:
+    def register(run: Callable[[bool], VerifyOutcome]) -> Callable[[bool], VerifyOutcome]:
         statement = " ".join((run.__doc__ or "").split())
-        _CHECKS[id] = Check(id, statement.rstrip("."), code, tests, run, illustration)
+        _CHECKS[id] = PaperCheck(id, statement.rstrip("."), code, tests, run, illustration)
         return run
 
     return register
 
 
-def checks(only: str | None = None) -> list[Check]:
+def checks(only: str | None = None) -> list[PaperCheck]:
     """Return the checks, or those whose id, statement or code contains a word."""
     for theme in THEMES:
         import_module(f"uli_fast.verify.{theme}")
@@ -117,21 +120,21 @@ def checks(only: str | None = None) -> list[Check]:
 def verify(
     quick: bool = True,
     only: str | None = None,
-    progress: Callable[[Check, Row | None], None] | None = None,
-) -> list[Row]:
+    progress: Callable[[PaperCheck, VerifyRow | None], None] | None = None,
+) -> list[VerifyRow]:
     """Put the paper's statements to the test and return a row for each.
 
     Parameters
     ----------
     quick
-        A minute in all; otherwise some ten, with more and longer runs. Both are seeded:
+        A minute in all; otherwise about ten, with more and longer runs. Both are seeded:
         the figures are the same every time.
     only
         Only statements whose id, text or code contains this word.
     progress
         Called with each check before it runs, and again with its row.
     """
-    rows: list[Row] = []
+    rows: list[VerifyRow] = []
     for each in checks(only):
         if progress is not None:
             progress(each, None)

@@ -9,7 +9,7 @@ import numpy as np
 
 import uli_fast as uli
 from uli_fast._typing import B1, F64, I64
-from uli_fast.verify import Outcome, check, exact
+from uli_fast.verify import VerifyOutcome, check, exact
 from uli_fast.verify.common import NEARLY, SIDES, simulate, uli_outcome, within
 
 NICE = "tests/theory/test_nice_events.py"
@@ -26,10 +26,10 @@ def arms_played(runs: Any) -> I64:
 
 @check(
     "ULI",
-    ("metrics.py::worst_ratio", "guarantees.py"),
-    ("tests/test_runs.py::test_worst_ratio_is_exact_over_every_round",),
+    ("results/metrics.py::worst_ratio", "guarantees/formulas.py"),
+    ("tests/results/test_runs.py::test_worst_ratio_is_exact_over_every_round",),
 )
-def definition(quick: bool) -> Outcome:
+def definition(quick: bool) -> VerifyOutcome:
     """Definition ULI: the largest gap_t / F(delta, t) is taken over every round."""
     T, M = 3000, 10 if quick else 100
     problem = uli.BernoulliBandit(ARMS)
@@ -37,7 +37,7 @@ def definition(quick: bool) -> Outcome:
     bound = uli.SuccessiveElimination(0.1).guarantee(problem).bound(np.arange(1, T + 1))
     slowly = (problem.gaps[arms_played(runs)] / bound).max(axis=1)
     off = float(np.abs(slowly / runs.worst_ratio - 1.0).max())
-    return Outcome(
+    return VerifyOutcome(
         f"{M} runs of SE-MAB, every one of {T} rounds looked at",
         f"last plays and all rounds agree to {off:.0e}; largest {slowly.max():.3f}",
         off < 1e-12,
@@ -49,7 +49,7 @@ def definition(quick: bool) -> Outcome:
     ("learners/elimination_framework.py", "kernels/elimination_framework.py"),
     ("tests/learners/test_elimination_framework.py",),
 )
-def framework(quick: bool) -> Outcome:
+def framework(quick: bool) -> VerifyOutcome:
     """Theorem SC, Algorithm framework_ULI: active sets within beta f make the algorithm ULI."""
     T, M, K, delta = 2000, 3 if quick else 20, len(ARMS), 0.1
 
@@ -72,7 +72,7 @@ def framework(quick: bool) -> Outcome:
     same = bool((arms_played(ours) == arms_played(plain)).all())
     idle = uli.EliminationFramework(lambda n, total, active, t: active, f, 1.0, delta)
     broken = float(simulate(idle, problem, 8 * T, seed=2).worst_ratio.max())
-    return Outcome(
+    return VerifyOutcome(
         f"{M} runs with SE-MAB's rule as a user's, {T} rounds; a rule that drops nothing",
         f"plays {'are' if same else 'are NOT'} SE-MAB's, gap / (beta f) up to "
         f"{ours.worst_ratio.max():.3f}; without eliminations it reaches {broken:.2f}",
@@ -85,7 +85,7 @@ def framework(quick: bool) -> Outcome:
     SE,
     ("tests/learners/test_against_naive.py", "tests/learners/test_successive_elimination.py"),
 )
-def se_algorithm(quick: bool) -> Outcome:
+def se_algorithm(quick: bool) -> VerifyOutcome:
     """Algorithm SE-MAB (AAE_alg), Eq. width: order of play, width and test, round by round."""
     T, M, delta = 2000, 4 if quick else 40, 0.1
     rng = np.random.default_rng(3)
@@ -98,7 +98,7 @@ def se_algorithm(quick: bool) -> Outcome:
         found, left = se_by_hand(rewards, delta)
         right += (arms_played(runs)[0] == found).all()
         eliminated += 4 - left
-    return Outcome(
+    return VerifyOutcome(
         f"{M} tables of rewards, {T} rounds, against the pseudocode by hand",
         f"{right} of {M} agree in every round; {eliminated} arms eliminated",
         right == M and eliminated > M,
@@ -123,10 +123,10 @@ def se_by_hand(rewards: F64, delta: float) -> tuple[I64, int]:
 
 @check(
     "SE_concentration",
-    (*SE, "runs.py"),
+    (*SE, "results/runs.py"),
     (f"{NICE}::test_successive_elimination_fails_as_often_as_computed",),
 )
-def se_event(quick: bool) -> Outcome:
+def se_event(quick: bool) -> VerifyOutcome:
     """Lemma SE_concentration: all intervals hold with probability 1 - delta (exact rates)."""
     # Intervals of the paper's width almost never fail; of a smaller R they do, and show it.
     cells = [(0.35, 20_000), (0.25, 5_000)] if quick else [(0.5, 300_000), (0.35, 60_000)]
@@ -139,7 +139,7 @@ def se_event(quick: bool) -> Outcome:
         missed = int((~runs.event_held).sum())
         worst = max(worst, abs(exact.sigmas(missed, M, rate)))
         told.append(f"R {R}: {missed} of {M}, {M * rate:.1f} expected")
-    return Outcome(
+    return VerifyOutcome(
         f"K = {K} equal arms, {pulls} pulls each, delta {delta}; dynamic programming",
         f"{'; '.join(told)}; largest {worst:.2f} sigma",
         worst <= exact.SIGMAS,
@@ -148,13 +148,13 @@ def se_event(quick: bool) -> Outcome:
 
 @check(
     "upperbound_pull",
-    (*SE, "guarantees.py"),
+    (*SE, "guarantees/formulas.py"),
     (
         f"{NICE}::test_failures_stay_within_delta",
         "tests/learners/test_successive_elimination.py",
     ),
 )
-def se_worst_case(quick: bool) -> Outcome:
+def se_worst_case(quick: bool) -> VerifyOutcome:
     """Lemmas optarm_always_active, upperbound_pull: on E the best arm stays, gaps are within F."""
     delta, K = 0.1, 2
     right, worst, tight, told = 0, 0.0, 0.0, list[str]()
@@ -170,7 +170,7 @@ def se_worst_case(quick: bool) -> Outcome:
         worst = max(worst, float(runs.worst_ratio_against(printed)[0]))
         tight = max(tight, float(runs.worst_ratio[0]))
         told.append(f"{gap:g} after {n}")
-    return Outcome(
+    return VerifyOutcome(
         f"rewards as bad as E allows, delta {delta}: the best arm low, the other high by wd(n)",
         f"{right} of {len(told)} gaps fall where computed ({', '.join(told)} pulls), the best "
         f"stays; gap / F {worst:.3f}, F of the schedule {tight:.3f}",
@@ -198,10 +198,10 @@ def se_adversary(gap: float, n: int, delta: float) -> F64:
 
 @check(
     "verify_elimination_algs-SE",
-    (*SE, "guarantees.py"),
-    (f"{NICE}::test_failures_stay_within_delta", "tests/test_guarantees.py"),
+    (*SE, "guarantees/formulas.py"),
+    (f"{NICE}::test_failures_stay_within_delta", "tests/guarantees/test_guarantees.py"),
 )
-def se_uli(quick: bool) -> Outcome:
+def se_uli(quick: bool) -> VerifyOutcome:
     """Theorem verify_elimination_algs: SE-MAB is ULI with sqrt(14 K log(4 K t^2 / delta) / t)."""
     M = 2000 if quick else 20_000
     learner, problem = uli.SuccessiveElimination(0.1), uli.BernoulliBandit(ARMS)
@@ -211,13 +211,13 @@ def se_uli(quick: bool) -> Outcome:
 
 @check(
     "PE_concentration",
-    (*PE, "runs.py"),
+    (*PE, "results/runs.py"),
     (
         f"{NICE}::test_phased_elimination_fails_as_often_as_computed",
         "tests/learners/test_against_naive.py",
     ),
 )
-def pe_event(quick: bool) -> Outcome:
+def pe_event(quick: bool) -> VerifyOutcome:
     """Algorithm PE-MAB (PE_alg), Lemma PE_concentration.
 
     Phase means within 2^(-l-1) with probability 1 - delta (exact rates).
@@ -233,7 +233,7 @@ def pe_event(quick: bool) -> Outcome:
         missed = int((~runs.event_held).sum())
         worst = max(worst, abs(exact.sigmas(missed, M, rate)))
         told.append(f"K {K}, mean {mean}, delta {delta}: {missed}, {M * rate:.1f} expected")
-    return Outcome(
+    return VerifyOutcome(
         f"equal arms, {phases} phases, {M} runs; sums of binomial probabilities",
         f"{'; '.join(told)}; largest {worst:.2f} sigma",
         worst <= exact.SIGMAS,
@@ -248,7 +248,7 @@ def pe_event(quick: bool) -> Outcome:
         "tests/learners/test_phased_elimination.py",
     ),
 )
-def pe_worst_case(quick: bool) -> Outcome:
+def pe_worst_case(quick: bool) -> VerifyOutcome:
     """Lemmas PE_MAB_optarm_always_active, PE_upperbound_pull.
 
     On E a gap above 2 2^-l ends with phase l, the best arm never.
@@ -268,7 +268,7 @@ def pe_worst_case(quick: bool) -> Outcome:
             right += fell and bool(runs.event_held.all())
             worst = max(worst, float(runs.worst_ratio_against(printed)[0]))
             tight = max(tight, float(runs.worst_ratio[0]))
-    return Outcome(
+    return VerifyOutcome(
         f"phase means as bad as E allows, gaps 2 2^-l (1 +- 1e-6), phases 2 to {last}",
         f"{right} of {2 * (last - 1)} fall in the phase computed; gap / F {worst:.3f}, F of "
         f"the schedule {tight:.6f}",
@@ -292,10 +292,10 @@ def pe_adversary(means: F64, delta: float, phases: int, n: int) -> F64:
 
 @check(
     "PE_MAB_FULI",
-    (*PE, "guarantees.py"),
-    ("tests/test_guarantees.py::test_bounds_are_the_paper_s",),
+    (*PE, "guarantees/formulas.py"),
+    ("tests/guarantees/test_guarantees.py::test_bounds_are_the_paper_s",),
 )
-def pe_bound(quick: bool) -> Outcome:
+def pe_bound(quick: bool) -> VerifyOutcome:
     """Lemmas PE_MAB_FULI, PE_MAB_bound4ellt.
 
     G(l) = 4 2^-l is below F to the end of phase l, and l <= log2(t + 1).
@@ -310,7 +310,7 @@ def pe_bound(quick: bool) -> Outcome:
             worst, float((4.0 * 2.0**-phase / learner.guarantee(K, "paper").bound(ends)).max())
         )
         in_time &= bool((phase <= np.log2(np.append(0.0, ends[:-1]) + 2.0)).all())
-    return Outcome(
+    return VerifyOutcome(
         f"{len(sizes)} pairs of K and delta, all phases to 10^15 plays of an arm",
         f"largest G / F {worst:.3f}; {within(in_time)}",
         worst <= 1.0 and in_time,
@@ -319,10 +319,10 @@ def pe_bound(quick: bool) -> Outcome:
 
 @check(
     "verify_elimination_algs-PE",
-    (*PE, "guarantees.py"),
-    (f"{NICE}::test_failures_stay_within_delta", "tests/test_guarantees.py"),
+    (*PE, "guarantees/formulas.py"),
+    (f"{NICE}::test_failures_stay_within_delta", "tests/guarantees/test_guarantees.py"),
 )
-def pe_uli(quick: bool) -> Outcome:
+def pe_uli(quick: bool) -> VerifyOutcome:
     """Theorem verify_elimination_algs.
 
     PE-MAB is ULI with sqrt(256 K log(4 K log2(t+1)^2 / delta) / (3 t)).
@@ -350,10 +350,10 @@ def learners_with_f() -> list[tuple[Any, Any, int]]:
 
 @check(
     "ULI_implications-UPAC",
-    ("guarantees.py::Guarantee", "metrics.py::mistakes"),
-    ("tests/test_guarantees.py::test_rounds_until_is_the_last_round_above_eps",),
+    ("guarantees/guarantee.py::Guarantee", "results/metrics.py::mistakes"),
+    ("tests/guarantees/test_guarantees.py::test_rounds_until_is_the_last_round_above_eps",),
 )
-def uniform_pac(quick: bool) -> Outcome:
+def uniform_pac(quick: bool) -> VerifyOutcome:
     """Theorem ULI_implications, first part: N_eps <= F_UPAC(delta, eps) for all eps at once."""
     M = 20 if quick else 400
     worst, runs_held = 0.0, 0
@@ -367,7 +367,7 @@ def uniform_pac(quick: bool) -> Outcome:
             allowed = runs.guarantee.rounds_until(eps)
             worst = max(worst, float((runs.mistakes(eps)[held] / max(allowed, 1)).max()))
     off = max(abs(se_upac(eps) - exact_upac(eps)) for eps in (0.5, 0.1, 0.01, 1e-3))
-    return Outcome(
+    return VerifyOutcome(
         f"SE, PE, PE-linear, spanner and policy elimination, {M} runs each, just below every gap",
         f"{runs_held} ULI runs: largest N_eps / F_UPAC {worst:.3f}; F_UPAC of SE-MAB is off "
         f"by {off} from Lambert's W",
@@ -377,8 +377,7 @@ def uniform_pac(quick: bool) -> Outcome:
 
 def gaps_of(runs: Any) -> list[float]:
     """Return the distinct positive gaps of what was played."""
-    gaps = runs.block_gaps if runs.block_gaps is not None else runs.gaps
-    return sorted({float(gap) for gap in np.ravel(gaps) if gap > 0.0})
+    return sorted({float(gap) for gap in np.ravel(runs.known_gaps()) if gap > 0.0})
 
 
 def se_upac(eps: float) -> int:
@@ -397,13 +396,13 @@ def exact_upac(eps: float) -> int:
 
 @check(
     "ULI_implications-regret",
-    ("guarantees.py::Guarantee", "metrics.py::regret"),
+    ("guarantees/guarantee.py::Guarantee", "results/metrics.py::regret"),
     (
-        "tests/test_guarantees.py::test_simulated_regret_stays_below_the_bound",
-        "tests/test_guarantees.py::test_gap_free_regret_equals_the_sum",
+        "tests/guarantees/test_guarantees.py::test_simulated_regret_stays_below_the_bound",
+        "tests/guarantees/test_guarantees.py::test_gap_free_regret_equals_the_sum",
     ),
 )
-def regret(quick: bool) -> Outcome:
+def regret(quick: bool) -> VerifyOutcome:
     """Theorem ULI_implications, second part.
 
     Regret within the sum of F, and gap by gap, at all T.
@@ -421,7 +420,7 @@ def regret(quick: bool) -> Outcome:
     se = uli.SuccessiveElimination(0.1).guarantee(2)
     summed = float(np.minimum(1.0, se.bound(np.arange(1, 10**6 + 1))).sum())
     off = se.regret(10**6) / summed - 1.0
-    return Outcome(
+    return VerifyOutcome(
         f"SE, PE, PE-linear, spanner and policy elimination, {M} runs each, T = 1, 10, 100, ...",
         f"largest regret / bound {worst:.3f}, gap by gap {by_gap:.3f} ({at_the_end:.3f} at the "
         f"end); bound / sum of F - 1 = {off:.1e}",
@@ -431,10 +430,10 @@ def regret(quick: bool) -> Outcome:
 
 @check(
     "UPAC_implications",
-    ("guarantees.py::Guarantee", "metrics.py::last_mistake"),
-    ("tests/test_guarantees.py",),
+    ("guarantees/guarantee.py::Guarantee", "results/metrics.py::last_mistake"),
+    ("tests/guarantees/test_guarantees.py",),
 )
-def pac(quick: bool) -> Outcome:
+def pac(quick: bool) -> VerifyOutcome:
     """Theorem UPAC_implications.
 
     No mistake after F_UPAC, and the regret is the integral of F_UPAC.
@@ -454,7 +453,7 @@ def pac(quick: bool) -> Outcome:
         lower, upper = float(steps @ counts), float(steps @ np.append(T, counts[:-1]))
         fine &= late == 0 and lower <= runs.guarantee.regret(T) <= upper
         told.append(f"{late} late; {lower:.0f} <= {runs.guarantee.regret(T):.0f} <= {upper:.0f}")
-    return Outcome(
+    return VerifyOutcome(
         f"{M} runs of SE-MAB and PE-MAB, {T:.0e} rounds; eps .01, .15, .5 and a grid of 2000",
         "; ".join(told),
         fine,

@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 import uli_fast as uli
-from uli_fast.verify import Outcome, betting_paths, check, exact
+from uli_fast.verify import VerifyOutcome, betting_paths, check, exact
 from uli_fast.verify.common import simulate, uli_outcome
 
-CODE = ("learners/betting_elimination.py", "kernels/betting_elimination.py", "kernels/_book.py")
-LOOKS = ("_looks.py", "kernels/_wealth.py", "guarantees.py")
+CODE = (
+    "learners/betting_elimination.py",
+    "kernels/betting_elimination.py",
+    "kernels/betting/book.py",
+)
+LOOKS = ("guarantees/betting_looks.py", "kernels/betting/wealth.py", "guarantees/formulas.py")
 TESTS = "tests/theory/test_betting.py"
 # Counts further from an exact probability than this, once in 10^5 if all is well, fail.
 FAR = 0.5e-5
@@ -59,7 +63,7 @@ def random_laws(rng: np.random.Generator) -> tuple[Law, Law]:
         f"{TESTS}::test_theta_chosen_after_the_sweep_breaks_the_step",
     ),
 )
-def factor(quick: bool) -> Outcome:
+def factor(quick: bool) -> VerifyOutcome:
     """Ours, docs/proofs.md, steps 1 and "Blocks of sums": a sweep has mean factor at most 1.
 
     Whatever theta, bet and numbers of plays, if the arm bet on is not the better one.
@@ -76,7 +80,7 @@ def factor(quick: bool) -> Outcome:
     coin = {Fraction(0): Fraction(1, 2), Fraction(1): Fraction(1, 2)}
     biased = {Fraction(0): Fraction(2, 5), Fraction(1): Fraction(3, 5)}
     against = mean_factor(biased, coin, (1, 1), Fraction(1, 2), Fraction(1))
-    return Outcome(
+    return VerifyOutcome(
         f"{cases} pairs of two-point laws, all outcomes, exact fractions",
         f"largest mean factor 1 - {float(1 - largest):.1e}; {float(against):.2f} where the arm bet "
         "on is better",
@@ -93,7 +97,7 @@ def factor(quick: bool) -> Outcome:
         f"{TESTS}::test_simulated_drops_are_as_frequent_as_enumerated",
     ),
 )
-def ville(quick: bool) -> Outcome:
+def ville(quick: bool) -> VerifyOutcome:
     """Ours, docs/proofs.md, steps 3 and 4: the best arm is lost with probability 0.9 delta at most.
 
     Of two arms, over all paths of a few sweeps; and runs lose either arm just as often.
@@ -111,7 +115,7 @@ def ville(quick: bool) -> Outcome:
             low, high = binom.ppf([FAR, 1.0 - FAR], M, rate)
             off.append((exact.sigmas(count, M, float(rate)), bool(low <= count <= high)))
     far = max((z for z, _ in off), key=abs)
-    return Outcome(
+    return VerifyOutcome(
         f"all paths of {n} sweeps of two coins, delta .95 and .5, r = 1 and 2; {M} runs of each",
         f"best lost with probability up to {worst:.3f} delta; drops in runs at most {far:+.2f} "
         "sigma from that",
@@ -120,7 +124,7 @@ def ville(quick: bool) -> Outcome:
 
 
 @check("betting-ULI", (*CODE, *LOOKS), (f"{TESTS}::test_the_guarantee_is_the_naive_table",))
-def coverage(quick: bool) -> Outcome:
+def coverage(quick: bool) -> VerifyOutcome:
     """Ours, the theorem of docs/proofs.md: elimination by betting is ULI."""
     M, T = 500 if quick else 5000, 10**8
     problem = uli.BernoulliBandit([0.5, 0.495, 0.45])
@@ -133,7 +137,7 @@ def coverage(quick: bool) -> Outcome:
     LOOKS,
     (f"{TESTS}::test_golden_rounds", f"{TESTS}::test_the_bound_falls_from_look_to_look"),
 )
-def table(quick: bool) -> Outcome:
+def table(quick: bool) -> VerifyOutcome:
     """Ours, docs/proofs.md, steps 5 to 7: F = 2 c(n) / n, which falls from look to look.
 
     Its c(n) is the root of the mixture, that is, of an integral computed without its formula.
@@ -155,7 +159,7 @@ def table(quick: bool) -> Outcome:
     slow = [uli.SuccessiveElimination(0.05).guarantee(K).rounds_until(0.1) for K in arms]
     times = min(s / b for s, b in zip(slow, rounds, strict=True))
     falls = all((np.diff(f.bound(np.geomspace(1, 1e12, 400).round())) <= 0.0).all() for f in known)
-    return Outcome(
+    return VerifyOutcome(
         "rounds until F <= .1 at K = 2, 4, 10, 100, delta .05; the mixture by quadrature",
         f"{', '.join(map(str, rounds))}, SE-MAB's F {times:.1f} times as late "
         f"or later; the mixture is 2 (K - 1) / (0.9 delta) to {off:.0e}",
@@ -190,15 +194,15 @@ def best_lost(effect: float, in_step: bool, M: int, sweeps: int, delta: float) -
         f"{TESTS}::test_an_effect_that_keeps_step_with_the_sweep_drops_the_best_arm",
     ),
 )
-def drift(quick: bool) -> Outcome:
+def drift(quick: bool) -> VerifyOutcome:
     """Ours, docs/proofs.md, "Drift": effects common to all arms of a sweep do no harm.
 
-    An effect that keeps step with the sweep does: each arm has days of its own.
+    An effect that keeps step with the sweep does: each arm has its own good days.
     """
     M, delta = 150 if quick else 2000, 0.3
     common = best_lost(0.2, False, M, 1500, delta)
     p, in_step = exact.surprise(common, M, delta), best_lost(0.2, True, 20, 1500, delta)
-    return Outcome(
+    return VerifyOutcome(
         f"{M} runs of 1500 rounds, means .5 and .495 moved by up to .2, delta {delta}; 20 in step",
         f"best arm lost {common} times (p = {p:.2g}); in step {in_step} of 20 times",
         p >= exact.LEAST_P and in_step == 20,

@@ -106,7 +106,7 @@ def start() -> Paths:
 def dropped_by(sweeps: int, delta: float, r: int, means: Sequence[float]) -> F64:
     """Return P(arm 0 is dropped by look n) and P(arm 1 is), (sweeps, 2), n from 1 on."""
     if sweeps >= LONGEST:
-        raise ValueError("so long, more bets come in")
+        raise ValueError("too long: more bets would come in")
     paths, table = start(), np.zeros((sweeps, 2))
     for n in range(sweeps):
         paths = paths.sweep(n, r, means)

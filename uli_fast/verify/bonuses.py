@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import uli_fast as uli
 from uli_fast.lower_bounds import lil_ucb_last_play
-from uli_fast.verify import Outcome, check
+from uli_fast.verify import VerifyOutcome, check
 from uli_fast.verify.common import simulate
 
 OPTIMISM = ("learners/lil_ucb.py", "lower_bounds.py", "verify/bonuses.py::last_mistake")
@@ -128,7 +128,7 @@ def play(bonus: Callable[[int, int], float], gap: float, T: int) -> list[int]:
         f"{TESTS}::test_bonuses_fall_and_their_heights_do_not",
     ),
 )
-def similar(quick: bool) -> Outcome:
+def similar(quick: bool) -> VerifyOutcome:
     """Theorem LB_lilUCB for bonuses in a similar form: log in place of log log, other constants.
 
     For any sqrt(h(n) / n) that falls while h does not, the last mistake on two deterministic
@@ -147,7 +147,7 @@ def similar(quick: bool) -> Outcome:
     played = sum(plays_as_found(bonus) for bonus in BONUSES.values())
     known = "as" if same else "NOT as"
     log, log_log = ends["log n + log(6 / delta)", "0.1"], ends[LIL, "0.1"]
-    return Outcome(
+    return VerifyOutcome(
         f"{len(BONUSES)} bonuses, gaps {gaps[0]} to {gaps[-1]}, delta {DELTA}, in {DIGITS} digits; "
         "each played once to the end",
         f"gap / bound >= {fourth:.2f}, x / (n (2 n + 1)^2) >= {cube:.3f}; {played} of "
@@ -186,12 +186,12 @@ def just_below(bonus: Bonus, n: int, digits: int) -> str:
         "tests/test_lower_bounds.py::test_equals_an_independent_solution_and_keeps_every_bound",
     ),
 )
-def no_rate_at_all(quick: bool) -> Outcome:
+def no_rate_at_all(quick: bool) -> VerifyOutcome:
     """Theorem LB_lilUCB, the question left open: lil'UCB is not ULI with any F that falls to 0.
 
     A gap just below U(n) brings back an arm with n plays when the leader's bonus is down to
-    U(n) - gap, as late as one likes: the gap stays, the round does not. So for every bonus of
-    counts alone.
+    U(n) - gap, as late as one likes: the gap stays, the round does not. The same holds
+    for every bonus that depends on counts alone.
     """
     digits, power, least, n = (3, 5, 7), math.inf, math.inf, 40
     for bonus in BONUSES.values():
@@ -209,7 +209,7 @@ def no_rate_at_all(quick: bool) -> Outcome:
         run = simulate(uli.LilUCB(float(DELTA)), problem, 10 * late)
         seen += int(run.last_play[0, 1]) == late
         told.append(f"{late:.3g}")
-    return Outcome(
+    return VerifyOutcome(
         f"{len(BONUSES)} bonuses, gaps 5e-4 to 5e-8 below U({n}), exactly; lil'UCB played "
         f"at {len(told)} of them",
         f"gaps of at least {least:.2f} are played in rounds that grow with (U - gap)^-{power:.2f} "
@@ -234,10 +234,10 @@ def return_round(bonus: Callable[[int, int], float], gap: float, number: int) ->
 
 @check(
     "select_arm_opt_alg-log-t",
-    ("learners/ucb.py", "verify/bonuses.py::return_round", "guarantees.py"),
+    ("learners/ucb.py", "verify/bonuses.py::return_round", "guarantees/formulas.py"),
     (f"{TESTS}::test_returns_are_those_of_a_run",),
 )
-def with_log_t(quick: bool) -> Outcome:
+def with_log_t(quick: bool) -> VerifyOutcome:
     """Eq. select_arm_opt_alg, other variants with log t in the bonus: none is ULI.
 
     UCB1, MOSS without a horizon and UCB come back to the worse of two deterministic arms for
@@ -254,7 +254,7 @@ def with_log_t(quick: bool) -> Outcome:
         far = [return_round(bonus, gap, n) for n in (100, 200, 400)]
         least = min(least, sum(excluded < t for t in far))
         told.append(f"{name} {far[0]:.1g}, {far[1]:.1g}, {far[2]:.1g}")
-    return Outcome(
+    return VerifyOutcome(
         f"deterministic rewards, gap {gap}, {T} rounds played; returns solved beyond",
         f"{right} of {len(BY_ROUND)} runs return as solved; plays 100, 200, 400 of the worse arm "
         f"come at {'; '.join(told)} (F of SE-MAB excludes it from {excluded} on)",

@@ -6,11 +6,11 @@ from typing import Any
 
 import uli_fast as uli
 from uli_fast.guarantees import Guarantee
-from uli_fast.verify import Outcome, exact
+from uli_fast.verify import VerifyOutcome, exact
 
 # How much of what the nice event allows an adversary uses up; sums of rewards are rounded.
 NEARLY = 1.0 - 1e-7
-# Gaps so much above and below a threshold fall in one phase and in the next.
+# Gaps this much above and below a threshold fall in one phase and in the next.
 SIDES = 1.0 + 1e-6, 1.0 - 1e-6
 
 
@@ -21,7 +21,7 @@ def simulate(
     return uli.simulate(learner, problem, horizon, replications, seed, n_jobs=-1, **more)
 
 
-def uli_outcome(runs: Any, what: str, printed: Guarantee) -> Outcome:
+def uli_outcome(runs: Any, what: str, printed: Guarantee) -> VerifyOutcome:
     """Count the runs that went beyond F as printed at any round, where it came to say something.
 
     Where the nice event held none may, and no best arm may be lost. The same for the F that
@@ -35,7 +35,7 @@ def uli_outcome(runs: Any, what: str, printed: Guarantee) -> Outcome:
     telling, sooner = (g.rounds_until(smallest) for g in (printed, runs.guarantee))
     lost = (runs.eliminated_at[:, runs.gaps == 0.0] > 0).any(axis=1)
     on_event = int(((beyond | scheduled | lost) & runs.event_held).sum())
-    return Outcome(
+    return VerifyOutcome(
         f"{M} runs of {runs.horizon:.0e} rounds, {what}, delta {delta:g}",
         f"{failures} beyond F (p = {p:.2g}), {on_event} of them, or without the best arm, on E; "
         f"gap / F up to {ratio.max():.3f}; F excludes every gap from {telling:.2g} on "

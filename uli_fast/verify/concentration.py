@@ -17,12 +17,12 @@ import numpy as np
 
 import uli_fast as uli
 from uli_fast._typing import F64
-from uli_fast.learners import _adversarial
-from uli_fast.verify import Outcome, check, exact
+from uli_fast.learners._adversarial import bases
+from uli_fast.verify import VerifyOutcome, check, exact
 from uli_fast.verify.adversarial import EXP3P, META, exp3p_phase, exp3p_rates
 
 TESTS = "tests/verify/test_concentration.py"
-# A width so much smaller has to fail somewhere.
+# A width this much smaller has to fail somewhere.
 TOO_NARROW = 0.98
 TINY = 1e-100
 
@@ -52,7 +52,7 @@ def rewards_stray(narrow: float) -> float:
     worst = 0.0
     for K in (2, 10):
         for delta in (0.9, 0.05, 1e-6, TINY):
-            reach = narrow * width(1.0, _adversarial.log_term(K, delta))
+            reach = narrow * width(1.0, bases.log_term(K, delta))
             for T, p in laws():
                 stray = exact.any_of([sum(beyond(T, p, reach * math.sqrt(T)))] * K)
                 worst = max(worst, 5.0 * stray / delta)
@@ -61,19 +61,19 @@ def rewards_stray(narrow: float) -> float:
 
 @check(
     "hoeffding_reward_concentration",
-    (*EXP3P, "learners/_adversarial.py::log_term"),
+    (*EXP3P, "learners/_adversarial/bases.py::log_term"),
     (
         f"{TESTS}::test_tails_are_those_of_fractions",
         f"{TESTS}::test_a_smaller_constant_turns_its_row",
     ),
 )
-def rewards(quick: bool) -> Outcome:
+def rewards(quick: bool) -> VerifyOutcome:
     """Lemma hoeffding_reward_concentration: the losses of all arms at once.
 
     |sum l_a - T (1 - mu_a)| <= sqrt(T log(10 K / delta) / 2) with probability 1 - delta / 5.
     """
     held, narrow = rewards_stray(1.0), rewards_stray(TOO_NARROW)
-    return Outcome(
+    return VerifyOutcome(
         "binomial tails, K = 2, 10, delta .9 to 1e-100, 30 laws of up to 1e7 rounds",
         f"P(beyond) at most {held:.3f} of delta / 5; {narrow:.2g} of it with a width of "
         f"{TOO_NARROW}, so the constant cannot be smaller",
@@ -108,7 +108,7 @@ def phases_stray(delta: float, narrow: float, phases: int) -> tuple[float, float
         f"{TESTS}::test_a_smaller_constant_turns_its_row",
     ),
 )
-def phases(quick: bool) -> Outcome:
+def phases(quick: bool) -> VerifyOutcome:
     """Lemma concentration_X, Eq. LB_ftau: the losses of all phases at once.
 
     |sum l_a - T_m (1 - mu_a)| <= sqrt(g_m T_m / 2) with probability 1 - delta / 5, because
@@ -118,7 +118,7 @@ def phases(quick: bool) -> Outcome:
     found = {delta: phases_stray(delta, 1.0, count) for delta in (0.9, 0.05, TINY)}
     held, least = max(x for x, _ in found.values()), min(x for _, x in found.values())
     narrow, _ = phases_stray(TINY, TOO_NARROW, count)
-    return Outcome(
+    return VerifyOutcome(
         f"binomial tails of {count} phases, 5 arms of mean 1/2, the least g allowed, delta .9 to "
         "1e-100",
         f"P(beyond) at most {held:.3f} of delta / 5, {narrow:.2g} of it with a width of "
@@ -194,7 +194,7 @@ def most_error(xiv: float, gap: float) -> float:
     (*META, *EXP3P),
     (f"{TESTS}::test_a_smaller_constant_turns_its_row",),
 )
-def estimates(quick: bool) -> Outcome:
+def estimates(quick: bool) -> VerifyOutcome:
     """Lemma absUB: on E estimates are off by 2 |sum (l_a - l_hat_a)| <= 5 sqrt(g T) + T gap_a.
 
     4.54 is the most that E allows, and 2.42 with the sharp form of Lemma concentration_Xiv.
@@ -209,7 +209,7 @@ def estimates(quick: bool) -> Outcome:
         for form in seen:
             seen[form] = max(seen[form], spare / scale_of(run, form == "sharp"))
     fits = all(0.9 * ABS_UB[f] < most[f] <= ABS_UB[f] and seen[f] <= ABS_UB[f] for f in ABS_UB)
-    return Outcome(
+    return VerifyOutcome(
         f"a linear programme over E; {len(runs)} runs of Exp3.P with the least g that lets E hold",
         f"E allows {most['printed']:.3f} of 5, sharp {most['sharp']:.3f} of 2.42; in runs "
         f"{seen['printed']:.2f} and {seen['sharp']:.2f}",
@@ -250,7 +250,7 @@ def independent_stray(T: int, log: float) -> float:
         f"{TESTS}::test_a_smaller_constant_turns_its_row",
     ),
 )
-def differences(quick: bool) -> Outcome:
+def differences(quick: bool) -> VerifyOutcome:
     """Corollary loss_concentration: two arms' losses differ by T gap_a +- sqrt(2 g T) on E.
 
     Arms of one round may depend on each other. Opposed ones need all of it, independent ones
@@ -268,7 +268,7 @@ def differences(quick: bool) -> Outcome:
         strayed = run.losses - RUN_ROUNDS * RUN_MEANS
         largest = float(np.abs(strayed).max())  # sqrt(g T / 2)
         seen = max(seen, float(np.abs(strayed - strayed[0]).max()) / (2.0 * largest))
-    return Outcome(
+    return VerifyOutcome(
         f"binomial tails, 4 numbers of rounds, levels .5 to 1e-100; {len(runs)} runs of Exp3.P",
         f"opposed arms fail with up to {worst:.3f} of the level ({narrow:.2g} with a width of "
         f"{TOO_NARROW}), independent ones {square:.3f} of its square; in runs {seen:.2f} of it",
@@ -296,7 +296,7 @@ def estimates_stray(sharp: bool, logs: float) -> float:
     worst = 0.0
     for K in (2, 20, 200):
         for delta in (0.9, 0.05, 1e-6, TINY):
-            log = _adversarial.log_term(K, delta)
+            log = bases.log_term(K, delta)
             for times in (4.1, 8.0, 20.0, 60.0, 1000.0):
                 T = math.ceil(times * K * log)
                 _, beta = uli.Exp3P().rates(K, T, delta)
@@ -327,7 +327,7 @@ def strays(run: Sums) -> bool:
         f"{TESTS}::test_a_smaller_constant_turns_its_row",
     ),
 )
-def weighted(quick: bool) -> Outcome:
+def weighted(quick: bool) -> VerifyOutcome:
     """Lemma absBound: |sum (l_hat_a - l_a)| within (beta / theta) sum 1 / p and logarithms.
 
     A fixed rate proves it for one theta at a time, without 2 K log / (3 gamma) and with
@@ -338,7 +338,7 @@ def weighted(quick: bool) -> Outcome:
     runs = sample(30 if quick else 300)
     late = sum(strays(run) for run in runs)
     p = exact.surprise(late, len(runs), 0.4 * RUN_DELTA)
-    return Outcome(
+    return VerifyOutcome(
         f"binomial tails, K = 2, 20, 200, delta .9 to 1e-100, theta 1 to 4; {len(runs)} runs",
         f"P(beyond) at most {held[False]:.2g} of delta / (5 K) as printed ({short[False]:.2g} with "
         f"0.4 log), {held[True]:.2g} sharp ({short[True]:.2g} with 0.8 log); {late} runs beyond "

@@ -19,7 +19,7 @@ def sigmas(count: int, runs: int, rate: float) -> float:
 
 
 def surprise(failures: int, runs: int, delta: float) -> float:
-    """Return the probability of so many failures or more, if each has probability delta."""
+    """Return the probability of this many failures or more, if each has probability delta."""
     from scipy.stats import binom
 
     return float(binom.sf(failures - 1, runs, delta))
@@ -46,7 +46,7 @@ def quota(phase: int, K: int, delta: float) -> int:
 
 
 def interval_missed(K: int, mean: float, delta: float, pulls: int, R: float) -> float:
-    """Return P(an interval of SE-MAB misses within so many pulls) of K equal Bernoulli arms.
+    """Return P(an interval of SE-MAB misses within this many pulls) of K equal Bernoulli arms.
 
     With equal means nobody is eliminated while all intervals hold, so that arms are
     independent until then: one arm's successes are followed up to its first miss.
@@ -59,7 +59,7 @@ def interval_missed(K: int, mean: float, delta: float, pulls: int, R: float) -> 
 
 
 def phase_missed(K: int, mean: float, delta: float, phases: int) -> float:
-    """Return P(a phase mean of PE-MAB misses within so many phases) of K equal Bernoulli arms."""
+    """Return P(a phase mean of PE-MAB misses within this many phases) of K equal Bernoulli arms."""
     from scipy.stats import binom
 
     missed: list[float] = []

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 import uli_fast as uli
-from uli_fast import designs
 from uli_fast._typing import F64
-from uli_fast.verify import Outcome, check, exact
+from uli_fast.geometry import designs
+from uli_fast.verify import VerifyOutcome, check, exact
 from uli_fast.verify.adversarial import leverage
 from uli_fast.verify.common import NEARLY, SIDES, simulate, uli_outcome
 
@@ -40,10 +40,10 @@ def random_arms(rng: np.random.Generator, K: int, d: int) -> F64:
 
 @check(
     "design_conditions",
-    (*CODE, "designs.py"),
-    ("tests/test_designs.py", f"{TESTS}::test_rounds_equal_naive_on_the_same_draws"),
+    (*CODE, "geometry/designs.py"),
+    ("tests/geometry/test_designs.py", f"{TESTS}::test_rounds_equal_naive_on_the_same_draws"),
 )
-def design(quick: bool) -> Outcome:
+def design(quick: bool) -> VerifyOutcome:
     """Algorithm PE-linear (linear_PE), Eq. design_conditions.
 
     Leverages at most 2 d, at most 4 d loglog d + 16 arms.
@@ -58,7 +58,7 @@ def design(quick: bool) -> Outcome:
         weights = designs.g_optimal(arms).weights
         worst = max(worst, leverage(arms, weights) / (2.0 * d))
         wide = max(wide, float((weights > 0.0).sum()) / largest_support(d))
-    return Outcome(
+    return VerifyOutcome(
         f"{cases} random sets of up to 200 arms in up to 8 dimensions",
         f"largest leverage {worst:.3f} of 2 d, largest support {wide:.3f} of what is allowed",
         worst <= 1.0 + 1e-9 and wide <= 1.0,
@@ -70,7 +70,7 @@ def design(quick: bool) -> Outcome:
     CODE,
     (f"{TESTS}::test_phases_hold_the_design_its_plays_and_gaps",),
 )
-def norms(quick: bool) -> Outcome:
+def norms(quick: bool) -> VerifyOutcome:
     """Lemma boundVnorm, Eq. def4mell.
 
     Every active arm has |a|^2 <= 2 d / m_l in the inverse of V.
@@ -94,7 +94,7 @@ def norms(quick: bool) -> Outcome:
             extra = (float(phase.plays.sum()) - m) / len(phase.plays)
             off = max(off, -extra, extra - 1.0)
             phases += 1
-    return Outcome(
+    return VerifyOutcome(
         f"{phases} phases of runs with {K} arms in up to 5 dimensions",
         f"largest |a|^2 m_l / (2 d) {worst:.3f}; plays sum to m_l within their rounding "
         f"({max(off, 0.0):.1e} beyond)",
@@ -107,7 +107,7 @@ def norms(quick: bool) -> Outcome:
     (*CODE, "learners/_linear.py"),
     (f"{TESTS}::test_failures_stay_within_delta_and_the_phase_bound_holds_on_the_event",),
 )
-def event(quick: bool) -> Outcome:
+def event(quick: bool) -> VerifyOutcome:
     """Definition defE_PElinear and its lemma.
 
     Estimates within 2^-l with probability 1 - delta (exact rates).
@@ -122,7 +122,7 @@ def event(quick: bool) -> Outcome:
     runs = simulate(uli.LinearElimination(delta, R=1.0), problem, d * sum(plays), M, 3, rounds=[1])
     count = int((~runs.event_held).sum())
     z = exact.sigmas(count, M, rate)
-    return Outcome(
+    return VerifyOutcome(
         f"{M} runs of {phases} phases, noise of {sigma} where R = 1 is assumed, to see failures",
         f"{count} failures, {M * rate:.1f} expected, {z:+.2f} sigma",
         abs(z) <= exact.SIGMAS,
@@ -134,7 +134,7 @@ def event(quick: bool) -> Outcome:
     CODE,
     (f"{TESTS}::test_phases_hold_the_design_its_plays_and_gaps",),
 )
-def worst_case(quick: bool) -> Outcome:
+def worst_case(quick: bool) -> VerifyOutcome:
     """Lemmas PE_optarm_always_active, linear_PE_upperbound_pull.
 
     On E a gap above 4 2^-l ends with phase l, the best arm never.
@@ -145,7 +145,7 @@ def worst_case(quick: bool) -> Outcome:
         for side, falls in zip(SIDES, (phase, phase + 1), strict=True):
             fell, kept, _ = adversary(np.eye(2), side * 4.0 * 2.0**-phase, 0.1, last + 1)
             right += fell == falls and kept
-    return Outcome(
+    return VerifyOutcome(
         f"estimates as bad as E allows, gaps 4 2^-l (1 +- 1e-6), phases 2 to {last}",
         f"{right} of {2 * (last - 1)} fall in the phase computed, the best arm stays",
         right == 2 * (last - 1),
@@ -176,10 +176,10 @@ def adversary(arms: F64, gap: float, delta: float, phases: int) -> tuple[int, bo
 
 @check(
     "PE_linear_FULI",
-    (*CODE, "guarantees.py"),
+    (*CODE, "guarantees/formulas.py"),
     (f"{TESTS}::test_the_bound_has_2048",),
 )
-def bound(quick: bool) -> Outcome:
+def bound(quick: bool) -> VerifyOutcome:
     """Lemmas PE_linear_FULI, PE_linear_bound4ellt, corrected.
 
     2048 where 512 is printed, which is too small.
@@ -200,7 +200,7 @@ def bound(quick: bool) -> Outcome:
         guarantee = uli.LinearElimination(delta, R=1.0).guarantee((K, d), form="paper")
         worst = max(worst, float((8.0 * 2.0**-number / guarantee.bound(ends_of)).max()))
         in_time &= bool((number <= np.log2(np.cumsum(np.append(0.0, sizes[:-1])) + 2.0)).all())
-    return Outcome(
+    return VerifyOutcome(
         "estimates as bad as E allows to the end of phase 8, K = 1000, d = 2, delta .01; G / F of "
         "24 phases, 12 sizes",
         f"a gap of {gap:.5f} is active at t = {t}: printed F {printed:.4f}, ours {ours:.4f}; "
@@ -211,10 +211,10 @@ def bound(quick: bool) -> Outcome:
 
 @check(
     "verify_elimination_algs-PE-linear",
-    (*CODE, "guarantees.py"),
+    (*CODE, "guarantees/formulas.py"),
     (f"{TESTS}::test_failures_stay_within_delta_and_the_phase_bound_holds_on_the_event",),
 )
-def linear_uli(quick: bool) -> Outcome:
+def linear_uli(quick: bool) -> VerifyOutcome:
     """Theorem verify_elimination_algs.
 
     PE-linear is ULI with sqrt(2048 d max(log(4 K log2(t+1)^2 / delta), loglog d + 4) / (3 t)).

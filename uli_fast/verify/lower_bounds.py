@@ -1,4 +1,4 @@
-"""What cannot be had: t^(-1/2) for anybody, F for optimistic algorithms."""
+"""What is impossible: to beat t^(-1/2) for anybody, to have an F for optimistic algorithms."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 import uli_fast as uli
 from uli_fast.lower_bounds import LilLowerBound, lil_ucb_lower_bound, ucb_play_rounds
-from uli_fast.verify import Outcome, check
+from uli_fast.verify import VerifyOutcome, check
 from uli_fast.verify.common import simulate
 
-LIL = ("learners/lil_ucb.py", "kernels/lil_ucb.py", "kernels/_optimism.py", "lower_bounds.py")
+LIL = ("learners/lil_ucb.py", "kernels/lil_ucb.py", "kernels/arms/optimism.py", "lower_bounds.py")
 LIL_TESTS = "tests/learners/test_lil_ucb.py"
 EXACT_TESTS = "tests/test_lower_bounds.py"
 # Last play of the worse arm at delta = .1.
@@ -28,11 +28,11 @@ LAST = {
 
 @check(
     "LB_ULI",
-    ("guarantees.py",),
-    ("tests/test_guarantees.py",),
+    ("guarantees/formulas.py",),
+    ("tests/guarantees/test_guarantees.py",),
     illustration=True,
 )
-def square_root(quick: bool) -> Outcome:
+def square_root(quick: bool) -> VerifyOutcome:
     """Theorem LB_ULI: no F falls faster than t^(-1/2); SE-MAB and PE-MAB at round T."""
     # An arm played at round T with probability above delta has a gap within F(delta, T).
     M, delta, told, least = 40 if quick else 400, 0.1, [], math.inf
@@ -47,7 +47,7 @@ def square_root(quick: bool) -> Outcome:
                 low, high = (gap, high) if active > delta else (low, gap)
             least = min(least, low * math.sqrt(T))
             told.append(low * math.sqrt(T))
-    return Outcome(
+    return VerifyOutcome(
         f"largest gap still active at T = 1e3, 1e5, 1e7 in more than {delta:.0%} of {M} runs",
         f"times sqrt(T): SE {', '.join(f'{x:.1f}' for x in told[:3])}; PE "
         f"{', '.join(f'{x:.1f}' for x in told[3:])}",
@@ -63,7 +63,7 @@ def square_root(quick: bool) -> Outcome:
         f"{EXACT_TESTS}::test_golden_last_plays_of_lil_ucb",
     ),
 )
-def lil_ucb(quick: bool) -> Outcome:
+def lil_ucb(quick: bool) -> VerifyOutcome:
     """Algorithm lil'UCB (UCB_UPAC), Eq. lil_bonus, Theorem LB_lilUCB.
 
     On two arms with deterministic rewards the worse one is played at some t with
@@ -79,7 +79,7 @@ def lil_ucb(quick: bool) -> Outcome:
         problem = uli.DeterministicBandit([1.0, 1.0 - gap])
         runs = simulate(uli.LilUCB(0.1), problem, 10 * LAST[gap])
         played.append(int(runs.last_play[0, 1]) == LAST[gap])
-    return Outcome(
+    return VerifyOutcome(
         f"exact t_0 for gaps .5 to .001 (5.9e21), delta .1; played for {len(played)} of them",
         f"{right} of {len(LAST)} known t_0; {sum(played)} of {len(played)} plays end there; gap / "
         f"bound >= {least:.2f}",
@@ -108,7 +108,7 @@ def instances(quick: bool) -> list[tuple[float, float, LilLowerBound]]:
     LIL,
     (f"{EXACT_TESTS}::test_equals_an_independent_solution_and_keeps_every_bound",),
 )
-def lil_lemmas(quick: bool) -> Outcome:
+def lil_lemmas(quick: bool) -> VerifyOutcome:
     """Lemmas UCB_subarm_bounded_play, LB_second_last_play, UB_second_last_U.
 
     The plays of the worse arm from above and below, and U before the last of them.
@@ -124,7 +124,7 @@ def lil_lemmas(quick: bool) -> Outcome:
         spare = lil_bonus(found.n, delta) / gap - 1.0
         largest = max(largest, spare / (gap * math.sqrt(3.0 / c)))
         printed += math.floor(m) * (math.floor(m) + 1) < m**2
-    return Outcome(
+    return VerifyOutcome(
         f"{len(cases)} instances, gaps .001 to .6, delta .5, .1, .001",
         f"plays at least {fewest:.3f} of the lower bound, at most {most:.3f} of the upper one; "
         f"U(n) - gap up to {largest:.3f} of its bound, though floor(m) (floor(m) + 1) >= m^2 is "
@@ -141,7 +141,7 @@ def lil_lemmas(quick: bool) -> Outcome:
         f"{EXACT_TESTS}::test_equals_an_independent_solution_and_keeps_every_bound",
     ),
 )
-def lil_sixth(quick: bool) -> Outcome:
+def lil_sixth(quick: bool) -> VerifyOutcome:
     """Theorem LB_lilUCB, sharpened: the gap at the last mistake is of order t^(-1/6)."""
     least = min(found.x / (4 * found.n**3) for _, _, found in instances(quick))
     ends = [lil_ucb_lower_bound(gap, 0.1).last_play for gap in (0.001, 0.1)]
@@ -150,7 +150,7 @@ def lil_sixth(quick: bool) -> Outcome:
     runs = simulate(uli.LilUCB(0.1), problem, 10**10)
     printed = uli.SuccessiveElimination(0.1).guarantee(problem, form="paper")
     ratio = float(runs.worst_ratio_against(printed)[0])
-    return Outcome(
+    return VerifyOutcome(
         "x* against 4 n*^3 on a grid of instances; t_0 from gap .1 to .001; F of SE-MAB at t_0",
         f"x* >= {least:.3f} 4 n*^3; t_0 grows with gap^-{power:.2f}; at gap .1 it exceeds F of "
         f"SE-MAB {ratio:.0f} times",
@@ -160,14 +160,14 @@ def lil_sixth(quick: bool) -> Outcome:
 
 @check(
     "UCB",
-    ("learners/ucb.py", "kernels/ucb.py", "kernels/_optimism.py", "lower_bounds.py"),
+    ("learners/ucb.py", "kernels/ucb.py", "kernels/arms/optimism.py", "lower_bounds.py"),
     (
         "tests/learners/test_ucb.py",
         EXACT_TESTS,
-        "tests/test_guarantees.py::test_optimistic_learners_have_no_guarantee",
+        "tests/guarantees/test_guarantees.py::test_optimistic_learners_have_no_guarantee",
     ),
 )
-def ucb(quick: bool) -> Outcome:
+def ucb(quick: bool) -> VerifyOutcome:
     """Eq. select_arm_opt_alg: UCB plays the worse arm for ever, so that no F exists."""
     gap, delta, T = 0.4, 0.1, 10**9 if quick else 10**12
     problem = uli.DeterministicBandit([1.0, 1.0 - gap])
@@ -181,7 +181,7 @@ def ucb(quick: bool) -> Outcome:
     excluded = printed.rounds_until(gap)
     late = sum(excluded < t <= T for t in times)
     (far,) = ucb_play_rounds(gap, delta, [1000])
-    return Outcome(
+    return VerifyOutcome(
         f"deterministic rewards, gap {gap}, delta {delta}, {T:.0e} rounds",
         f"{found[-1]} plays of the worse arm, {expected[-1]} computed, {late} of them after F of "
         f"SE-MAB excludes it; {share:.3f} log(2 T^2 / delta) / gap^2; the 1000th at {far:.1e}",
@@ -191,12 +191,12 @@ def ucb(quick: bool) -> Outcome:
 
 @check(
     "turning_point",
-    ("turning_point.py", "lower_bounds.py"),
-    ("tests/test_turning_point.py", "tests/learners/test_ucb.py"),
+    ("simulation/turning_point.py", "lower_bounds.py"),
+    ("tests/simulation/test_turning_point.py", "tests/learners/test_ucb.py"),
 )
-def overtaking(quick: bool) -> Outcome:
+def overtaking(quick: bool) -> VerifyOutcome:
     """Conclusion, turning point: the regret of a ULI algorithm falls below UCB's for good."""
-    from uli_fast.turning_point import turning_point
+    from uli_fast.simulation.turning_point import turning_point
 
     learners = uli.SuccessiveElimination(0.1), uli.UCB(0.1)
     taus: list[int] = []
@@ -209,7 +209,7 @@ def overtaking(quick: bool) -> Outcome:
         se, ucb = (simulate(x, problem, 10 * tau, rounds=rounds).regret[0] for x in learners)
         seen += (se > ucb + 1e-9).tolist() == [True, False, False]
         taus.append(tau)
-    return Outcome(
+    return VerifyOutcome(
         "SE-MAB against UCB on deterministic arms .5, .2 and .1 apart, played ten times as long",
         f"they turn at {taus[0]}, {taus[1]:.3g} and {taus[2]:.3g}; seen in {seen} of 3 runs",
         seen == 3 and taus[0] == 312_111,
@@ -222,14 +222,14 @@ def overtaking(quick: bool) -> Outcome:
     ("tests/learners/test_lin_ucb.py",),
     illustration=True,
 )
-def lin_ucb(quick: bool) -> Outcome:
+def lin_ucb(quick: bool) -> VerifyOutcome:
     """LinUCB (optimistic, with log t in its radius): it comes back to a worse arm to the end."""
     T, M = 10**5 if quick else 10**7, 4
     arms = np.array([[1.0, 0.0], [0.8, 0.3], [0.0, 1.0]])
     problem = uli.LinearBandit([0.8, 0.2], arms, sigma=0.5)
     runs = simulate(uli.LinUCB(0.1, R=1.0), problem, T, M, seed=2)
     last = int(runs.last_mistake(0.05).min())
-    return Outcome(
+    return VerifyOutcome(
         f"{M} runs of {T:.0e} rounds, three arms",
         f"a gap of {runs.gaps[1]:.2f} is played at round {last} or later in every run",
         last > T // 2,

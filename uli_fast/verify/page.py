@@ -6,22 +6,22 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from uli_fast._files import read_regular, refused, write_text
+from uli_fast._support.files import read_regular, refused, write_text
 from uli_fast.errors import ArgumentError
-from uli_fast.verify import Check, Row
+from uli_fast.verify import PaperCheck, VerifyRow
 
 BEGIN, END = "<!-- uli verify: begin -->", "<!-- uli verify: end -->"
 LARGEST_PAGE = 16 * 2**20  # bytes
 HEAD = ("id", "statement", "code (in `uli_fast/`)", "tests", "run", "measured", "verdict")
 
 
-def entry(check: Check) -> str:
+def entry(check: PaperCheck) -> str:
     """Return the cells of a statement that do not depend on a run."""
     code, tests = (", ".join(f"`{name}`" for name in names) for names in (check.code, check.tests))
     return f"| `{check.id}` | {_cell(check.statement)} | {code} | {tests} |"
 
 
-def table(checks: Sequence[Check], rows: Sequence[Row]) -> str:
+def table(checks: Sequence[PaperCheck], rows: Sequence[VerifyRow]) -> str:
     """Return the table of all statements."""
     head = f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}"
     lines = (
@@ -51,7 +51,9 @@ def try_page(page: Path) -> None:
         pass
 
 
-def write_page(page: Path, checks: Sequence[Check], rows: Sequence[Row], quick: bool) -> None:
+def write_page(
+    page: Path, checks: Sequence[PaperCheck], rows: Sequence[VerifyRow], quick: bool
+) -> None:
     """Replace the table between the markers; nothing else changes."""
     before, _, after = read_page(page)
     how = "`uli verify --quick`" if quick else "`uli verify`"

@@ -1,22 +1,20 @@
-"""Tabular MDPs: policy elimination, its estimates, and the optimistic rivals."""
+"""Tabular MDPs: phase lengths of policy elimination, and the errors of its estimates."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import uli_fast as uli
-from uli_fast._schedule import Size
-from uli_fast._typing import F64, I8, I64, Schedule
-from uli_fast.verify import Outcome, check, exact
-from uli_fast.verify.common import NEARLY, SIDES, simulate, within
+from uli_fast._typing import F64, I8, I64
+from uli_fast.guarantees.policy_schedule import Size
+from uli_fast.verify import VerifyOutcome, check, exact
 
 CODE = ("learners/policy_elimination.py", "kernels/policy_elimination.py")
-SCHEDULE = "_schedule.py"
+SCHEDULE = "guarantees/policy_schedule.py"
 TESTS = "tests/learners/test_policy_elimination.py"
 # T_1, T_2, T_3 for (S, A, H, delta) of the paper's bonus.
 GOLDEN = {
@@ -56,7 +54,7 @@ def error(S: int, A: int, H: int, T: int, delta: float) -> float:
         f"{TESTS}::test_a_phase_is_the_shortest_with_a_small_enough_error",
     ),
 )
-def lengths(quick: bool) -> Outcome:
+def lengths(quick: bool) -> VerifyOutcome:
     """Algorithm RL_ULI_main: phase m is the shortest with epsilon(T_m, delta_m) <= 2^(-m-1)."""
     right = shortest = 0
     for (S, A, H, delta), golden in GOLDEN.items():
@@ -68,7 +66,7 @@ def lengths(quick: bool) -> Outcome:
             shortest += error(S, A, H, T, delta_m) <= goal < error(S, A, H, T - 1, delta_m)
     sharp = uli.PolicyElimination(0.1, "sharp")
     found = [sharp.plan(size_of(2, 2, 2), m).episodes for m in (1, 2, 3)]
-    return Outcome(
+    return VerifyOutcome(
         "four sizes, three phases each, and the sharp schedule of (2, 2, 2)",
         f"{right} of 12 lengths are the known ones, {shortest} the shortest; sharp {found}",
         right == shortest == 12 and found == [1281806, 5859437, 25671307],
@@ -83,12 +81,12 @@ def lengths(quick: bool) -> Outcome:
         f"{TESTS}::test_the_papers_formula_with_constants_of_ones_own",
     ),
 )
-def powers(quick: bool) -> Outcome:
+def powers(quick: bool) -> VerifyOutcome:
     """Algorithm RL_ULI_main, Theorem ULI_RL, corrected.
 
     T_m grows with H^6 where H^4 is printed, with H^7 where |Pi| = A^(S H) and H^5 is printed.
     """
-    from uli_fast._schedule import paper_length, proved_error, proved_length
+    from uli_fast.guarantees.policy_schedule import paper_length, proved_error, proved_length
 
     def slope(length: Any, all_policies: bool) -> float:
         ends = []
@@ -104,7 +102,7 @@ def powers(quick: bool) -> Outcome:
         proved_error(s, paper_length(1e3, 1e3, s, 0.1, 1), 0.05)
         for s in (Size(2, 2, H, math.log(16.0)) for H in (2**14, 2**20))
     ]
-    return Outcome(
+    return VerifyOutcome(
         "T_1 at H = 2^14 and 2^15, S = A = 2; the error at the printed length, H = 2^14 and 2^20",
         f"powers of H: {ours[0]:.2f} with |Pi| fixed, {ours[1]:.2f} with all policies; printed "
         f"{printed[0]:.2f} and {printed[1]:.2f}; epsilon at the printed T {short[0]:.3g} and "
@@ -152,7 +150,7 @@ SMALL, FIRST, DELTA_1 = (2, 2, 2), GOLDEN[2, 2, 2, 0.1][0], 0.05
 
 def watched(seed: int, skipped: int, episodes: int) -> Iterator[Watched]:
     """Yield episodes of the first phase on a random MDP, after some that are not looked at."""
-    from uli_fast.simulate import generator
+    from uli_fast.simulation.simulate import generator
 
     mdp = uli.mdps.random_dense(*SMALL, seed=seed)
     run = uli.PolicyElimination(0.1).begin(
@@ -174,7 +172,7 @@ def watched(seed: int, skipped: int, episodes: int) -> Iterator[Watched]:
 
 def all_policies(mdp: Any) -> I8:
     """Return every policy, (n, H, S)."""
-    from uli_fast.learners._policy_sets import PolicySet
+    from uli_fast.learners._policies.policy_sets import PolicySet
 
     return PolicySet(mdp.decision_points, mdp.n_actions).policies
 
@@ -183,18 +181,18 @@ def all_policies(mdp: Any) -> I8:
     "RL_ULI_main_subroutine",
     (
         *CODE,
-        "kernels/_mdp.py",
-        "kernels/_induction.py",
-        "kernels/_enumeration.py",
-        "kernels/_trie.py",
-        "kernels/_search.py",
+        "kernels/mdp/episodes.py",
+        "kernels/mdp/backward_induction.py",
+        "kernels/mdp/enumeration.py",
+        "kernels/mdp/trie.py",
+        "kernels/mdp/search.py",
     ),
     (
         f"{TESTS}::test_every_way_of_choosing_equals_enumeration_on_the_same_draws",
         f"{TESTS}::test_choices_with_the_real_bonus_equal_enumeration",
     ),
 )
-def choices(quick: bool) -> Outcome:
+def choices(quick: bool) -> VerifyOutcome:
     """Algorithms RL_ULI_main_subroutine, RL_ULI_subroutine1, Eq. def4bonus.
 
     Each episode plays a policy of the largest optimistic value at its initial state.
@@ -212,7 +210,7 @@ def choices(quick: bool) -> Outcome:
             wrong += bool((e.pi[np.arange(2), e.state] != e.action).any())
             seen.add(own)
             total += 1
-    return Outcome(
+    return VerifyOutcome(
         f"{total} episodes of the first phase of (2, 2, 2) against all 16 policies by hand",
         f"values short of the largest by {short:.0e}, bonuses off by {off:.0e}, {wrong} wrong "
         f"actions, {len(seen)} policies played",
@@ -225,7 +223,7 @@ def choices(quick: bool) -> Outcome:
     (*CODE, SCHEDULE),
     (f"{TESTS}::test_choices_with_the_real_bonus_equal_enumeration",),
 )
-def optimism(quick: bool) -> Outcome:
+def optimism(quick: bool) -> VerifyOutcome:
     """Lemmas concentration_V, concentration_whatV, optimism_V.
 
     Bonuses cover the errors, values are optimistic; b clipped at H, without which optimism
@@ -250,7 +248,7 @@ def optimism(quick: bool) -> Outcome:
             for i, (ahead, allowed) in enumerate(cases):
                 miss = np.abs(np.einsum("sak,nk->nsa", e.P[0] - P[0], ahead)).max(axis=0)
                 errors[i] = max(errors[i], (miss / allowed)[e.N[0] > 0].max())
-    return Outcome(
+    return VerifyOutcome(
         "first phase of (2, 2, 2) after 1, 10, ..., 100 000 episodes, all 16 policies",
         f"|(P_hat - P) V| up to {errors[0]:.3f} of Lemma concentration_V and {errors[1]:.3f} b, "
         f"|(P_hat - P) V_hat| {errors[2]:.3f} b; "
@@ -264,16 +262,16 @@ def optimism(quick: bool) -> Outcome:
     (*CODE, SCHEDULE),
     (f"{TESTS}::test_the_errors_are_those_of_the_derivation",),
 )
-def optimistic_sums(quick: bool) -> Outcome:
+def optimistic_sums(quick: bool) -> VerifyOutcome:
     """Eqs. whatV_pit_bound (b_{t,h} and h <= H in place of what is printed), xi_bound, bound_s1_mu.
 
     Optimistic values are at most the sums of bonuses and of martingales.
     """
-    from uli_fast._schedule import step_error, value_error
+    from uli_fast.guarantees.policy_schedule import step_error, value_error
 
     H = SMALL[2]
     M, episodes = 3 if quick else 30, 300
-    # What the martingales of the proof may reach in so many episodes.
+    # What the martingales of the proof may reach in this many episodes.
     about = (size_of(*SMALL), episodes, DELTA_1)
     steps, starts = (error(*about) * episodes / H for error in (step_error, value_error))
     tight, late, worst = math.inf, 0, np.zeros(2)
@@ -294,7 +292,7 @@ def optimistic_sums(quick: bool) -> Outcome:
         late += bool((shares > 1.0).any())
         worst = np.maximum(worst, shares)
     p = exact.surprise(late, M, 2.0 * DELTA_1 / 5.0)
-    return Outcome(
+    return VerifyOutcome(
         f"{episodes} episodes after 20 000, {M} random MDPs of (2, 2, 2)",
         f"xi + (2 + 1/H) sum b - V_hat >= {tight:.3f} in every episode; martingales up to "
         f"{worst[0]:.3f} and {worst[1]:.3f} of what Azuma allows",
@@ -307,12 +305,12 @@ def optimistic_sums(quick: bool) -> Outcome:
     (SCHEDULE,),
     (f"{TESTS}::test_the_errors_are_those_of_the_derivation",),
 )
-def visits(quick: bool) -> Outcome:
+def visits(quick: bool) -> VerifyOutcome:
     """Lemma bound_integral with constants.
 
     Visits sum to S A + 2 sqrt(S A T) and S A (2 + log T) at most.
     """
-    from uli_fast._schedule import _visits
+    from uli_fast.guarantees.policy_schedule import visit_sum
 
     worst, cases = np.zeros(2), 0
     for pairs in (1, 4, 60):
@@ -320,10 +318,10 @@ def visits(quick: bool) -> Outcome:
             # Even visits are the worst, as both sums are concave in each count.
             N = np.maximum(1.0, np.arange(T // pairs))
             sums = pairs * np.array([(1.0 / np.sqrt(N)).sum(), (1.0 / N).sum()])
-            allowed = [_visits(Size(pairs, 1, 1, 0.0), T), pairs * (2.0 + math.log(T))]
+            allowed = [visit_sum(Size(pairs, 1, 1, 0.0), T), pairs * (2.0 + math.log(T))]
             worst = np.maximum(worst, sums / np.array(allowed))
             cases += 1
-    return Outcome(
+    return VerifyOutcome(
         f"{cases} sizes, visits spread evenly",
         f"largest sum / bound {worst[0]:.4f} for roots, {worst[1]:.4f} for inverses",
         bool((worst <= 1.0).all()) and worst[0] > 0.99,
@@ -335,14 +333,14 @@ def visits(quick: bool) -> Outcome:
     (SCHEDULE,),
     (f"{TESTS}::test_the_errors_are_those_of_the_derivation",),
 )
-def initial_states(quick: bool) -> Outcome:
+def initial_states(quick: bool) -> VerifyOutcome:
     """Eq. initial_state_concentration, corrected.
 
     Initial states cost (H / 2) sqrt(2 S log(10 / delta) / T); the printed H sqrt(8 T log) says
     nothing.
     """
-    from uli_fast._schedule import initial_error
-    from uli_fast.simulate import generator
+    from uli_fast.guarantees.policy_schedule import initial_error
+    from uli_fast.simulation.simulate import generator
 
     S, A, H = SMALL
     T, M, delta = 500, 50 if quick else 500, 0.1
@@ -358,211 +356,9 @@ def initial_states(quick: bool) -> Outcome:
     late = int((shares > 1.0).sum())
     p = exact.surprise(late, M, delta / 5.0)
     printed = H * math.sqrt(8.0 * T * math.log(10.0 * A ** (S * H) / delta))
-    return Outcome(
+    return VerifyOutcome(
         f"{M} random MDPs of (2, 2, 2), {T} episodes, all 16 policies",
         f"|V_tilde - E V_hat| up to {shares.max():.3f} of it, {late} beyond (p = {p:.2g}); "
         f"printed {printed:.0f} where values are at most {H}",
         p >= exact.LEAST_P and shares.max() > 0.05 and printed > H,
-    )
-
-
-@check(
-    "uniform_estimation",
-    (*CODE, "runs.py"),
-    (
-        f"{TESTS}::test_three_phases_of_one_stage_estimate_every_active_policy",
-        f"{TESTS}::test_two_sharp_phases_of_two_stages_estimate_every_active_policy",
-    ),
-)
-def estimates(quick: bool) -> Outcome:
-    """Proposition uniform_estimation (2^(-m-1), 2^(m-1) printed), Lemma abs_whatV_V_bound.
-
-    Every active policy is estimated within 2^(-m-1).
-    """
-    cases: list[tuple[tuple[int, int, int], Schedule, int, int]]
-    cases = [((2, 2, 1), "proved", 3, 2), ((2, 2, 2), "sharp", 1, 2)]
-    if not quick:
-        cases = [
-            ((2, 2, 1), "proved", 3, 20),
-            ((2, 2, 2), "sharp", 3, 6),
-            ((2, 2, 2), "proved", 2, 2),
-        ]
-    worst, phases, beyond = 0.0, 0, 0
-    for sizes, schedule, last, M in cases:
-        for seed in range(M):
-            for phase in followed(wide_gaps(sizes, seed), schedule, last, seed):
-                worst = max(worst, phase.error * 2.0 ** (phase.m + 1))
-                phases += 1
-                beyond += phase.widest > 4.0 * 2.0**-phase.m or not phase.best_kept
-    return Outcome(
-        "; ".join(f"{M} MDPs of {sizes}, {last} {how} phases" for sizes, how, last, M in cases),
-        f"{phases} phases: errors up to {worst:.4f} of 2^(-m-1); {beyond} with a gap above 4 2^-m "
-        "or without the best policy",
-        0.0 < worst <= 1.0 and beyond == 0,
-    )
-
-
-class Followed(NamedTuple):
-    """A whole phase: its largest error, its largest gap, whether the best policy was active."""
-
-    m: int
-    error: float
-    widest: float
-    best_kept: bool
-
-
-def wide_gaps(sizes: tuple[int, int, int], seed: int) -> Any:
-    """Return a random MDP whose second action earns little: bad policies are clearly bad."""
-    mdp = uli.mdps.random_dense(*sizes, seed=seed)
-    first = np.arange(sizes[1]) == 0
-    rewards = np.where(first, 0.6 + 0.4 * mdp.rewards, 0.05 * mdp.rewards)
-    return uli.TabularMDP(mdp.transitions, rewards, np.full(sizes[0], 1.0 / sizes[0]))
-
-
-def followed(mdp: Any, schedule: Schedule, phases: int, seed: int) -> Iterator[Followed]:
-    """Yield whole phases, estimates and gaps computed by hand."""
-    from uli_fast.simulate import generator
-
-    T, r, H = 10**15, mdp.unit_rewards, float(mdp.horizon)
-    learner: Any = uli.PolicyElimination(0.1, schedule)
-    run = learner.begin(mdp, generator(seed, 0), "skip", T, np.array([T]))
-    top = float((staged_values(all_policies(mdp), mdp.transitions, r)[0] @ mdp.initial).max())
-    for m in range(1, phases + 1):
-        active, model = run.active.policies, run.model
-        while run.phase < m or run.t < run.end:
-            run.advance(1 << 22)
-        P_hat = model.N3 / np.maximum(model.N, 1)[..., None]
-        found = staged_values(active, P_hat, r, H)[0] @ (model.starts / model.starts.sum())
-        true = staged_values(active, mdp.transitions, r)[0] @ mdp.initial
-        widest = float(top - true.min()) if m > 1 else 0.0  # the first phase promises H
-        kept = bool(true.max() > top - 1e-12)
-        yield Followed(m, float(np.abs(found - true).max()), widest, kept)
-
-
-@check(
-    "RL_defmpi",
-    ("learners/_policy_sets.py::PolicySet", SCHEDULE),
-    (f"{TESTS}::test_three_phases_of_one_stage_estimate_every_active_policy",),
-)
-def worst_case(quick: bool) -> Outcome:
-    """Lemma RL_defmpi and those around it.
-
-    On E a gap above 2 2^-m is not in Pi_{m+1}, the best policy is; m <= log2(t + 1).
-    """
-    from uli_fast._schedule import proved_length
-    from uli_fast.learners._policy_sets import PolicySet
-
-    # The first action decides whether the second stage earns 1.
-    points, r = np.array([[True, False], [False, False]]), np.zeros((2, 2, 2))
-    r[1, 0] = 1.0
-    right, cases, last = 0, 0, 10 if quick else 20
-    for m in range(2, last + 1):
-        for side, stays in zip(SIDES, (False, True), strict=True):
-            gap = side * 2.0 * 2.0**-m
-            off = NEARLY * 2.0 ** (-m - 1)
-            reach = np.array([0.5 + gap / 2.0 - off, 0.5 - gap / 2.0 + off])
-            P = np.zeros((2, 2, 2, 2))
-            P[0, 0, :, 0], P[0, 0, :, 1] = reach, 1.0 - reach
-            model: Any = SimpleNamespace(P=P, starts=np.array([10**6, 0]))
-            left = PolicySet(points, 2).after(model, r, m).policies[:, 0, 0].tolist()
-            right += left == ([0, 1] if stays else [0])
-            cases += 1
-    size, ends = size_of(1, 2, 1), 0
-    in_time = True
-    for m in range(1, 25):
-        in_time &= m <= math.log2(ends + 2.0)
-        ends += proved_length("sharp", size, 0.5, m)
-    return Outcome(
-        f"estimates as bad as E allows, gaps 2 2^-m (1 +- 1e-6), phases 2 to {last}; 24 phases",
-        f"{right} of {cases} as computed; {within(in_time)}",
-        right == cases and in_time,
-    )
-
-
-@check(
-    "ULI_RL",
-    (*CODE, "guarantees.py"),
-    (f"{TESTS}::test_the_bound_is_a_step_per_phase",),
-)
-def policy_uli(quick: bool) -> Outcome:
-    """Theorem ULI_RL: policy elimination is ULI with H in phase 1, then 4 2^-m in phase m."""
-    delta, T = 0.1, 10**9
-    cases = [((2, 2, 1), seed, 10 if quick else 200) for seed in range(4)]
-    cases += [((2, 2, 2), seed, 1 if quick else 20) for seed in range(2)]
-    learner = uli.PolicyElimination(delta, "sharp")
-    failures = total = mistaken = on_event = 0
-    worst = 0.0
-    for sizes, seed, M in cases:
-        runs = simulate(learner, wide_gaps(sizes, seed), T, M, seed)
-        failures += runs.coverage().failures
-        on_event += int((~runs.holds & runs.event_held).sum())
-        mistaken += int((runs.last_mistake() == T).sum())
-        worst = max(worst, float(runs.worst_ratio.max()))
-        total += M
-    p = exact.surprise(failures, total, delta)
-    telling = learner.guarantee((2, 2, 2)).rounds_until(0.25)
-    return Outcome(
-        f"{total} runs of 1e9 episodes on MDPs of (2, 2, 1) and (2, 2, 2), sharp, delta {delta}",
-        f"{failures} beyond F (p = {p:.2g}), {on_event} of them on E; gap / F up to {worst:.3f}, "
-        f"{mistaken} not settled; F <= 1/4 from {telling:.1e} on",
-        p >= exact.LEAST_P and on_event == mistaken == 0 and telling < T,
-    )
-
-
-@check(
-    "MDP-values",
-    ("problems/tabular_mdp.py", "problems/mdps.py"),
-    ("tests/problems/test_tabular_mdp.py",),
-)
-def mdp_values(quick: bool) -> Outcome:
-    """Tabular episodic MDPs: V^pi, the best value and gaps, against all policies one by one."""
-    off, cases = 0.0, 10 if quick else 100
-    for seed in range(cases):
-        mdp = uli.mdps.random_sparse(2 + seed % 2, 2, 2 + seed % 3, seed=seed)
-        policies = all_policies(mdp)
-        values = staged_values(policies, mdp.transitions, mdp.rewards)[0] @ mdp.initial
-        i = seed % len(policies)
-        off = max(off, abs(float(values.max()) - mdp.optimal_value))
-        off = max(off, abs(float(values.max() - values[i]) - mdp.gap(policies[i])))
-    return Outcome(f"{cases} random MDPs", f"off by {off:.0e}", off < 1e-12)
-
-
-@check(
-    "UCB-VI",
-    ("learners/ucbvi.py", "kernels/ucbvi.py"),
-    ("tests/learners/test_ucbvi.py",),
-    illustration=True,
-)
-def ucbvi(quick: bool) -> Outcome:
-    """UCB-VI (optimistic, without F): it comes back to bad policies to the end."""
-    # It plays nothing else in 100 000 episodes: so far there is nothing to come back to.
-    return relapses(uli.UCBVI(0.1), 10**6 if quick else 10**7)
-
-
-@check(
-    "UBEV",
-    ("learners/ubev.py", "kernels/ubev.py"),
-    ("tests/learners/test_ubev.py",),
-    illustration=True,
-)
-def ubev(quick: bool) -> Outcome:
-    """UBEV (uniform PAC, without F): few mistakes, and no promise when they come."""
-    return relapses(uli.UBEV(0.1), 10**5 if quick else 10**7)
-
-
-def relapses(learner: Any, T: int) -> Outcome:
-    """Show how late a rival still makes mistakes after it has played well.
-
-    Episodes without one before the last one are what it came back from: a rival that has made
-    mistakes all along has not come back to anything.
-    """
-    mdp = uli.mdps.river_swim(2, 2).restricted()
-    runs = simulate(learner, mdp, T, 4, seed=2)
-    last, mistakes = runs.last_mistake(0.1), runs.mistakes(0.1)
-    late, away = int(last.min()), int((last - mistakes).min())
-    return Outcome(
-        f"4 runs of {T:.0e} episodes on a river of two states",
-        f"{mistakes.mean():.3g} mistakes above .1, the last at episode {late} or later, after at "
-        f"least {away} episodes without one",
-        late > T // 100 and away > late // 2,
     )

@@ -10,10 +10,10 @@ import numpy as np
 
 import uli_fast as uli
 from uli_fast.lower_bounds import Stay, lil_ucb_lower_bound, se_stay
-from uli_fast.verify import Outcome, check, exact
+from uli_fast.verify import VerifyOutcome, check, exact
 from uli_fast.verify.common import simulate
 
-PE = ("learners/phased_elimination.py", "kernels/phased_elimination.py", "guarantees.py")
+PE = ("learners/phased_elimination.py", "kernels/phased_elimination.py", "guarantees/formulas.py")
 TESTS = "tests/verify/test_remarks.py"
 # Two arms and a delta with which the paper's constants lose the best arm once in 1,000 runs.
 MEANS, DELTA = (0.51, 0.49), 0.99
@@ -51,7 +51,7 @@ def expected_regret(T: int, means: Sequence[float], delta: float) -> tuple[float
         f"{TESTS}::test_expected_regret_is_that_of_all_paths",
     ),
 )
-def lost_for_good(quick: bool) -> Outcome:
+def lost_for_good(quick: bool) -> VerifyOutcome:
     """Remark discussion_expected_reg: a run that loses the best arm has linear regret.
 
     Up to delta of the runs do, each for good; so the expected regret is linear in the end.
@@ -71,7 +71,7 @@ def lost_for_good(quick: bool) -> Outcome:
     linear = bool(np.allclose(slope, MEANS[0] - MEANS[1], rtol=1e-9))
     ends = [expected_regret(t, MEANS, DELTA)[1] for t in (10**9, T)]
     r = int(lost.argmax())
-    return Outcome(
+    return VerifyOutcome(
         f"{M} runs of PE-MAB, {T:.0e} rounds, means {MEANS[0]}, {MEANS[1]}, delta {DELTA}; "
         "binomial sums over its phases",
         f"{lost.sum()} runs lose the best arm, {M * rate:.1f} expected ({off:+.2f} sigma), and "
@@ -98,7 +98,7 @@ def remedy(T: int) -> float:
     (*PE, "verify/exact.py::phase_ends"),
     (f"{TESTS}::test_expected_regret_is_that_of_all_paths",),
 )
-def known_horizon(quick: bool) -> Outcome:
+def known_horizon(quick: bool) -> VerifyOutcome:
     """Remark discussion_expected_reg, the usual remedy: delta = 1 / T.
 
     The expected regret over T rounds is within the bound at delta = 1 / T, and a gap: a
@@ -114,7 +114,7 @@ def known_horizon(quick: bool) -> Outcome:
         bound = uli.PhasedElimination(delta).guarantee(problem, "paper").regret(T, problem.gaps)
         tuned.append(regret)
         room = max(room, regret / (bound + gap), lost * T)
-    return Outcome(
+    return VerifyOutcome(
         f"binomial sums, means {MEANS[0]}, {MEANS[1]}, T = 1e4, 1e6, 1e9, 1e12",
         f"delta = 1 / T: {', '.join(f'{x:.3g}' for x in tuned)}, at most {room:.3f} of the bound "
         f"and a gap; delta {DELTA} kept: {', '.join(f'{x:.3g}' for x in kept)}",
@@ -149,8 +149,8 @@ def lil_radius(n: int, delta: float) -> float:
         "tests/test_lower_bounds.py::test_golden_last_plays_of_lil_ucb",
     ),
 )
-def stronger(quick: bool) -> Outcome:
-    """Remark, ULI is strictly stronger than uniform-PAC: lil'UCB is the one, not the other.
+def stronger(quick: bool) -> VerifyOutcome:
+    """Remark, ULI is strictly stronger than uniform-PAC: lil'UCB is uniform-PAC, not ULI.
 
     N_eps is of order eps^-2 loglog(1 / eps) for all eps, yet the last mistake comes so late
     that no F of order t^(-1/2) with logarithms allows it.
@@ -165,7 +165,7 @@ def stronger(quick: bool) -> Outcome:
         settled.append(gap * math.sqrt(stay.last_round))
     power = math.log(late[4] / late[2]) / math.log(100.0)
     seen, share, p = lil_runs(T, M, delta)
-    return Outcome(
+    return VerifyOutcome(
         f"deterministic arms, gaps .5 to .001, delta {delta}, exactly; {M} runs of {T:.0e} rounds "
         "on three Bernoulli arms",
         f"N_eps up to {few:.2f} of F_UPAC, {share:.2f} in runs (p = {p:.2g}); gap sqrt(t) at the "
@@ -195,10 +195,10 @@ def relapse(stay: Stay) -> int:
 
 @check(
     "ULI_stronger-no-rate",
-    ("lower_bounds.py", "learners/successive_elimination.py", "guarantees.py"),
+    ("lower_bounds.py", "learners/successive_elimination.py", "guarantees/formulas.py"),
     (f"{TESTS}::test_a_relapse_breaks_every_power", "tests/test_lower_bounds.py"),
 )
-def no_rate(quick: bool) -> Outcome:
+def no_rate(quick: bool) -> VerifyOutcome:
     """Remark, ULI is strictly stronger than uniform-PAC: a learner with no F at all.
 
     SE-MAB that plays the arm it dropped last once more, in round 2^t if that fell in round t:
@@ -221,7 +221,7 @@ def no_rate(quick: bool) -> Outcome:
         settled = runs.eliminated_at.max(axis=1).astype(float)
         least = min(least, float((gap * np.sqrt(settled)).min()))
     p = exact.surprise(late, 2 * M, delta)
-    return Outcome(
+    return VerifyOutcome(
         f"deterministic arms, gaps .5 to .01, delta {delta}, exactly; {2 * M} Bernoulli runs",
         f"N_eps up to {most:.3f} of F_UPAC + 1, {late} runs beyond (p = {p:.2g}); gap sqrt(log2 t) "
         f">= {least:.1f} at the relapse; at gap .01 it breaks 10^6 (log t)^10 t^-b from "

@@ -10,10 +10,10 @@ import numpy as np
 
 import uli_fast as uli
 from uli_fast._typing import F64, SpannerMode
-from uli_fast.verify import Outcome, check, exact
+from uli_fast.verify import VerifyOutcome, check, exact
 from uli_fast.verify.common import NEARLY, SIDES, simulate, within
 
-CODE = ("learners/spanner_elimination.py", "spanners.py", "kernels/spanner_elimination.py")
+CODE = ("learners/spanner_elimination.py", "geometry/spanners.py", "kernels/spanner_elimination.py")
 TESTS = "tests/learners/test_spanner_elimination.py"
 MODES: tuple[SpannerMode, ...] = ("soft", "paper")
 # Arms of which the printed pseudocode loses the best.
@@ -27,7 +27,7 @@ def phase_size(m: int, d: int, C: float, delta: float) -> float:
 
 def begun(learner: Any, problem: Any, seed: int, r: int = 0) -> Any:
     """Return a replication that can be followed phase by phase."""
-    from uli_fast.simulate import generator
+    from uli_fast.simulation.simulate import generator
 
     return learner.begin(problem, generator(seed, r), "skip", 10**18)
 
@@ -56,17 +56,17 @@ def random_set(kind: int, d: int, rng: np.random.Generator) -> Any:
 
 @check(
     "opt_oracle",
-    ("arm_sets/", "kernels/polytope_oracle.py", "kernels/ball_oracle.py"),
+    ("arm_sets/", "kernels/oracles/polytope.py", "kernels/oracles/ball.py"),
     ("tests/arm_sets/", "tests/kernels/test_oracles.py"),
 )
-def oracle(quick: bool) -> Outcome:
+def oracle(quick: bool) -> VerifyOutcome:
     """Definition opt_oracle: argmax over the set under linear equalities and inequalities."""
     rng = np.random.default_rng(1)
     off, beaten, cases = 0.0, -math.inf, 8 if quick else 80
     for region, theta in random_sets(1, cases):
         d = region.dimension
         inside = np.array([region.maximize(u)[0] for u in rng.standard_normal((60, d))])
-        if not isinstance(region, uli.arm_sets.Finite):
+        if not region.finite:
             inside = rng.dirichlet(np.full(60, 0.1), 400) @ inside  # the set is convex
         V = rng.standard_normal((2, d))
         b = np.quantile(inside @ V.T, 0.6, axis=0)
@@ -74,7 +74,7 @@ def oracle(quick: bool) -> Outcome:
         off = max(off, float((V @ point - b).max()), abs(upper - float(theta @ point)))
         allowed = inside[(inside @ V.T <= b).all(axis=1)]
         beaten = max(beaten, float((allowed @ theta).max(initial=-math.inf)) - upper)
-    return Outcome(
+    return VerifyOutcome(
         f"{cases} sets of four kinds, two half-spaces each, against 400 points of the set",
         f"constraints and bounds off by {max(off, 0.0):.0e}; no point beats the maximum "
         f"(closest {beaten:.0e})",
@@ -85,9 +85,9 @@ def oracle(quick: bool) -> Outcome:
 @check(
     "Bm_bary_span",
     CODE,
-    ("tests/test_spanners.py", f"{TESTS}::test_random_sets"),
+    ("tests/geometry/test_spanners.py", f"{TESTS}::test_random_sets"),
 )
-def spanner(quick: bool) -> Outcome:
+def spanner(quick: bool) -> VerifyOutcome:
     """Algorithms bary_span, LI_argmax, Lemmas Bm_bary_span, Bm_bary_span_Sm.
 
     Definition bary_spanner: the coefficients of all active arms are within C.
@@ -108,7 +108,7 @@ def spanner(quick: bool) -> Outcome:
             for V, b in (active.cut, active.box) if hasattr(active, "box") else ():
                 lost += bool((V @ best > b + 1e-7).any())
             phases += 1
-    return Outcome(
+    return VerifyOutcome(
         f"{phases} phases on random balls, boxes, polytopes and finite sets, C = {C}, both modes",
         f"largest coefficient {worst:.6f} C; the best arm left the active set {lost} times",
         worst <= 1.0 + 1e-6 and lost == 0,
@@ -120,7 +120,7 @@ def spanner(quick: bool) -> Outcome:
     CODE,
     (f"{TESTS}::test_degenerate_sets",),
 )
-def box(quick: bool) -> Outcome:
+def box(quick: bool) -> VerifyOutcome:
     """Lemma equivalent_expression.
 
     Combinations with coefficients within C, and no other points, satisfy M a = 0 and the box.
@@ -145,7 +145,7 @@ def box(quick: bool) -> Outcome:
             point = (c * largest / np.abs(c).max()) @ found.arms + off * basis[:, -1]
             right += bool((np.abs(rows @ point) <= limits).all()) == inside
             cases += 1
-    return Outcome(
+    return VerifyOutcome(
         f"{cases} points with a largest coefficient of .99 C or 1.01 C, or off the span",
         f"{right} of {cases} are told apart",
         right == cases,
@@ -157,7 +157,7 @@ def box(quick: bool) -> Outcome:
     CODE,
     (f"{TESTS}::test_phases_last_as_long_as_the_paper_says",),
 )
-def norm(quick: bool) -> Outcome:
+def norm(quick: bool) -> VerifyOutcome:
     """Lemmas bary_span_optimal_design, bound_norm_a, Eq. weak_version_norm_a_bound.
 
     Active arms have norm at most C d / sqrt(T_m) in the inverse of V_m.
@@ -181,7 +181,7 @@ def norm(quick: bool) -> Outcome:
             norms = [math.sqrt(a @ np.linalg.solve(V, a)) for a in points]
             worst = max(worst, max(norms) * math.sqrt(T) / (C * d))
             phases += 1
-    return Outcome(
+    return VerifyOutcome(
         f"{phases} phases on 40 arms in up to 4 dimensions, both modes",
         f"largest |a| sqrt(T_m) / (C d) {worst:.3f}; {wrong} phases without ceil(T_m / d) plays",
         worst <= 1.0 and wrong == 0,
@@ -203,7 +203,7 @@ def in_set(active: Any, arm: F64) -> bool:
         f"{TESTS}::test_the_estimate_is_ridge_regression",
     ),
 )
-def event(quick: bool) -> Outcome:
+def event(quick: bool) -> VerifyOutcome:
     """Eq. def_linear_bandit_infinite_arms_high_prob_event.
 
     Estimates within 2^(-m-1) with probability 1 - delta (exact rates).
@@ -228,7 +228,7 @@ def event(quick: bool) -> Outcome:
             held &= bool((np.abs(run.phases.theta - theta) <= 2.0 ** (-m - 1)).all())
         count += not held
     z = exact.sigmas(count, M, rate)
-    return Outcome(
+    return VerifyOutcome(
         f"{M} runs of {phases} phases, noise of {sigma:g} where R = 1 is assumed, to see failures",
         f"{count} failures, {M * rate:.1f} expected, {z:+.2f} sigma",
         abs(z) <= exact.SIGMAS,
@@ -240,7 +240,7 @@ def event(quick: bool) -> Outcome:
     CODE,
     (f"{TESTS}::test_the_active_set_is_cut_where_it_should_be",),
 )
-def worst_case(quick: bool) -> Outcome:
+def worst_case(quick: bool) -> VerifyOutcome:
     """Lemmas PE_inf_optarm_always_active, bound_phase.
 
     On E a gap above 2 2^-m is not in S_{m+1}, the best arm is.
@@ -259,7 +259,7 @@ def worst_case(quick: bool) -> Outcome:
                 active, _, _ = run.phases.active(m + 1)
                 right += in_set(active, np.eye(2)[0]) and in_set(active, np.eye(2)[1]) == stays
                 cases += 1
-    return Outcome(
+    return VerifyOutcome(
         f"estimates as bad as E allows, gaps 2 2^-m (1 +- 1e-6), phases 2 to {last}, both modes",
         f"{right} of {cases} as computed",
         right == cases,
@@ -274,7 +274,7 @@ def worst_case(quick: bool) -> Outcome:
         f"{TESTS}::test_the_trap_is_escaped_in_four_hundred_runs",
     ),
 )
-def trap(quick: bool) -> Outcome:
+def trap(quick: bool) -> VerifyOutcome:
     """Algorithm bary_span, corrected.
 
     As printed it drops the box where |B| = d and loses the best arm; with the box it does not.
@@ -303,7 +303,7 @@ def trap(quick: bool) -> Outcome:
             numbers = np.array([b.phase for b in run.log.blocks])
             kept = in_set(run.phases.active(phases + 1)[0], TRAP[0])
             ours[mode] += bool((gaps > limit[numbers - 1] + 1e-12).any() or not kept)
-    return Outcome(
+    return VerifyOutcome(
         f"{M} runs of 8 phases each on the trap, delta .1, C = 1.1",
         f"as printed {lost / M:.0%} lose the best arm and {beyond / M:.0%} play beyond G(m); "
         f"with the box {ours['soft']} and {ours['paper']} runs (soft, paper) do either",
@@ -313,10 +313,10 @@ def trap(quick: bool) -> Outcome:
 
 @check(
     "FULI_PE_infinite",
-    (*CODE, "guarantees.py"),
+    (*CODE, "guarantees/formulas.py"),
     (f"{TESTS}::test_the_bound",),
 )
-def spanner_bound(quick: bool) -> Outcome:
+def spanner_bound(quick: bool) -> VerifyOutcome:
     """Lemmas FULI_PE_infinite, PE_Inf_bound4ellt.
 
     G(m) = 4 2^-m is below F to the end of phase m, and m <= log2(t + 1).
@@ -331,7 +331,7 @@ def spanner_bound(quick: bool) -> Outcome:
         # A phase may play as little as one arm.
         in_time &= bool((m <= np.log2(np.append(0.0, np.cumsum(plays)[:-1]) + 2.0)).all())
         cases += 1
-    return Outcome(
+    return VerifyOutcome(
         f"{cases} choices of d, C and delta, 24 phases each",
         f"largest G / F {worst:.3f}; {within(in_time)}",
         worst <= 1.0 and in_time,
@@ -340,10 +340,10 @@ def spanner_bound(quick: bool) -> Outcome:
 
 @check(
     "ULI_PE_infinite",
-    (*CODE, "guarantees.py"),
+    (*CODE, "guarantees/formulas.py"),
     (f"{TESTS}::test_random_sets", f"{TESTS}::test_two_hundred_random_sets"),
 )
-def spanner_uli(quick: bool) -> Outcome:
+def spanner_uli(quick: bool) -> VerifyOutcome:
     """Algorithm PE_infinite_arm, Theorem ULI_PE_infinite.
 
     It is ULI with sqrt(32768 C^4 d^3 log(4 d^3 (t+1)^2 / delta) / (3 t)), in both modes.
@@ -363,7 +363,7 @@ def spanner_uli(quick: bool) -> Outcome:
         telling = max(telling, printed.rounds_until(0.1))
         total += M
     p = exact.surprise(failures, total, delta)
-    return Outcome(
+    return VerifyOutcome(
         f"{total} runs of 1e12 rounds on balls, boxes, polytopes, finite sets, delta {delta}",
         f"{failures} beyond F (p = {p:.2g}), {beyond} phases beyond G; gap / F up to {worst:.3f}, "
         f"F < .1 from {telling:.1e} on",
@@ -374,10 +374,10 @@ def spanner_uli(quick: bool) -> Outcome:
 @check(
     "numof_restart",
     CODE,
-    ("tests/test_spanners.py",),
+    ("tests/geometry/test_spanners.py",),
     illustration=True,
 )
-def calls(quick: bool) -> Outcome:
+def calls(quick: bool) -> VerifyOutcome:
     """Lemma numof_restart, Theorem ULI_PE_infinite.
 
     Calls of the oracle are of order d^3 log_C d; after a change of I_m that is not proved.
@@ -392,4 +392,6 @@ def calls(quick: bool) -> Outcome:
         share = most * math.log(C) / (d**3 * math.log(d))
         fine &= 2 * d < most and share <= 1.0
         told.append(f"{most} at d = {d} ({share:.1g} d^3 log_C d)")
-    return Outcome(f"random directions, 50 d of them, C = {C}", f"calls: {', '.join(told)}", fine)
+    return VerifyOutcome(
+        f"random directions, 50 d of them, C = {C}", f"calls: {', '.join(told)}", fine
+    )

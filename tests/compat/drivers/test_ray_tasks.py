@@ -1,4 +1,4 @@
-"""Studies on a real Ray of this machine (`make compat-test LIBRARIES=ray`): the same bytes.
+"""Experiments on a real Ray of this machine (`make compat-test LIBRARIES=ray`): the same bytes.
 
 Everything that is begun here ends here: the tests look at the processes and at their sockets.
 """
@@ -18,7 +18,7 @@ import pytest
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
 
-from tests.experiments.test_running import LONG, MDP, STUDY  # noqa: E402
+from tests.experiments.test_running import EXPERIMENT, LONG, MDP  # noqa: E402
 from tests.experiments.watching import parts_in  # noqa: E402
 from uli_fast import experiments  # noqa: E402
 from uli_fast.errors import ArgumentError, ResultsError, UnsupportedError  # noqa: E402
@@ -28,13 +28,13 @@ PATIENCE = 120.0  # seconds before something that hangs is given up
 linux = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="looks into /proc")
 
 
-def study(text=STUDY):
-    return experiments.StudyFile.parse(text)
+def experiment(text=EXPERIMENT):
+    return experiments.ExperimentFile.parse(text)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return experiments.run(study(), tmp_path_factory.mktemp("whole") / "results").digest()
+    return experiments.run(experiment(), tmp_path_factory.mktemp("whole") / "results").digest()
 
 
 @pytest.fixture
@@ -99,9 +99,9 @@ def listening(pids):
 
 def begun(folder, *words, text=LONG):
     """Begin `uli run --backend ray` in a session of its own."""
-    (folder / "study.toml").write_text(text)
+    (folder / "experiment.toml").write_text(text)
     command = [sys.executable, "-c", "from uli_fast.cli import main; main()", "run"]
-    command += [str(folder / "study.toml"), "--out", str(folder / "r"), "--backend", "ray"]
+    command += [str(folder / "experiment.toml"), "--out", str(folder / "r"), "--backend", "ray"]
     command += ["--jobs", "2", "--keep-every", "0.02", *words]
     return subprocess.Popen(
         command,
@@ -134,12 +134,12 @@ def short():
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.parametrize("text", [STUDY, MDP], ids=["bandits", "others"])
+@pytest.mark.parametrize("text", [EXPERIMENT, MDP], ids=["bandits", "others"])
 def test_ray_gives_the_same_bytes_and_ends(text, tmp_path):
-    expected = experiments.run(study(text), tmp_path / "serial").digest()
+    expected = experiments.run(experiment(text), tmp_path / "serial").digest()
     seen, said = [], []
     found = experiments.run(
-        study(text),
+        experiment(text),
         tmp_path / "ray",
         jobs=2,
         backend="ray",
@@ -155,32 +155,32 @@ def test_ray_gives_the_same_bytes_and_ends(text, tmp_path):
 
 
 def test_what_is_kept_is_not_run_again(whole, tmp_path):
-    experiments.run(study(), tmp_path / "r", replications=5)
+    experiments.run(experiment(), tmp_path / "r", replications=5)
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "r").rglob("*.npy")}
-    found = experiments.run(study(), tmp_path / "r", backend="ray", jobs=2, resume=True)
+    found = experiments.run(experiment(), tmp_path / "r", backend="ray", jobs=2, resume=True)
     assert found.digest() == whole
     assert all(path.stat().st_mtime_ns == at for path, at in before.items())
 
 
 def test_nothing_missing_begins_no_ray(tmp_path):
-    experiments.run(study(), tmp_path / "r", replications=1)
+    experiments.run(experiment(), tmp_path / "r", replications=1)
     said = []
     options = {"replications": 1, "resume": True, "backend": "ray", "say": said.append}
-    experiments.run(study(), tmp_path / "r", **options)
+    experiments.run(experiment(), tmp_path / "r", **options)
     assert said == ["nothing is missing"]
 
 
 def test_the_users_own_ray_is_used_and_left_alone(own, whole, tmp_path):
     said = []
-    found = experiments.run(study(), tmp_path / "r", backend="ray", jobs=2, say=said.append)
+    found = experiments.run(experiment(), tmp_path / "r", backend="ray", jobs=2, say=said.append)
     assert found.digest() == whole and ray.is_initialized()
     assert not any("on this machine" in x for x in said)
 
 
 def test_shards_on_ray_merge_to_the_same_bytes(own, whole, tmp_path):
     for i in (1, 2):
-        experiments.run(study(), tmp_path / str(i), backend="ray", jobs=2, shard=(i, 3))
-    experiments.run(study(), tmp_path / "3", shard=(3, 3))
+        experiments.run(experiment(), tmp_path / str(i), backend="ray", jobs=2, shard=(i, 3))
+    experiments.run(experiment(), tmp_path / "3", shard=(3, 3))
     found = experiments.merge([tmp_path / x for x in "123"], tmp_path / "merged")
     assert found.digest() == whole
 
@@ -192,7 +192,7 @@ def test_ray_as_a_backend_of_joblib_gives_the_same_bytes(own, whole, tmp_path):
     register_ray()
     seen = []
     with parallel_config("ray"):
-        found = experiments.run(study(), tmp_path / "r", jobs=2, progress=seen.append)
+        found = experiments.run(experiment(), tmp_path / "r", jobs=2, progress=seen.append)
     assert found.digest() == whole and len(seen) > 9
 
 
@@ -241,7 +241,8 @@ def _die_once(mark):
 
 
 def test_workers_that_always_die_are_a_typed_error(own):
-    with pytest.raises(ResultsError, match=r"^Ray: WorkerCrashedError: .*; what is kept stays"):
+    said = r"^Ray: WorkerCrashedError: .*; finished parts are kept"
+    with pytest.raises(ResultsError, match=said):
         list(ray_tasks.played(os._exit, [1], 1))
 
 
@@ -249,7 +250,7 @@ def test_workers_of_other_versions_are_refused(own, tmp_path, monkeypatch):
     ours = running.versions()
     monkeypatch.setattr(running, "versions", lambda: ours | {"numpy": "1.0"})
     with pytest.raises(ResultsError, match=r"a worker has numpy [\d.]+, not 1\.0"):
-        experiments.run(study(), tmp_path / "r", backend="ray")
+        experiments.run(experiment(), tmp_path / "r", backend="ray")
 
 
 def test_a_ray_that_others_could_reach_is_ended_at_once(tmp_path, monkeypatch):
@@ -262,7 +263,7 @@ def test_a_ray_that_others_could_reach_is_ended_at_once(tmp_path, monkeypatch):
 
     monkeypatch.setattr(ray_tasks, "_only_here", elsewhere)
     with pytest.raises(UnsupportedError, match=r"listens on 192\.0\.2\.1"):
-        experiments.run(study(), tmp_path / "r", backend="ray")
+        experiments.run(experiment(), tmp_path / "r", backend="ray")
     assert seen == ["127.0.0.1"] and not ray.is_initialized()
 
 
@@ -270,7 +271,7 @@ def test_a_ray_that_does_not_start_is_a_typed_error(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("x" * 90)))
     (tmp_path / ("x" * 90)).mkdir()
     with pytest.raises(ResultsError, match=r"Ray at local: .*socket"):
-        experiments.run(study(), tmp_path / "r", backend="ray")
+        experiments.run(experiment(), tmp_path / "r", backend="ray")
     assert not ray.is_initialized()
 
 
@@ -295,7 +296,7 @@ def test_the_command_listens_on_the_loopback_device_and_leaves_nothing(short):
     assert all(loopback.fullmatch(x) for x in addresses), addresses
     assert ended(seen, 20.0)
     assert not list(short.glob("uli-ray-*"))
-    expected = experiments.run(study(LONG), short / "serial", jobs=2).digest()
+    expected = experiments.run(experiment(LONG), short / "serial", jobs=2).digest()
     assert experiments.Results.load(short / "r").digest() == expected
 
 
@@ -312,11 +313,11 @@ def test_ctrl_c_keeps_what_is_done_and_ends_ray(short):
     assert 0 < kept < 600 and "Traceback" not in said
     assert len(seen) > 6 and ended(seen, 20.0)
     assert not list(short.glob("uli-ray-*")) and not list((short / "r").rglob(".part-*"))
-    (short / "study.toml").write_text(text)
+    (short / "experiment.toml").write_text(text)
     again = begun(short, "--resume", "--replications", "80", text=text)
     assert again.communicate(timeout=PATIENCE)[0] and again.returncode == 0
     options = {"jobs": 2, "replications": 80}
-    expected = experiments.run(study(text), short / "serial", **options).digest()
+    expected = experiments.run(experiment(text), short / "serial", **options).digest()
     assert experiments.Results.load(short / "r").digest() == expected
 
 
@@ -362,7 +363,7 @@ def test_a_cluster_that_runs_elsewhere_is_used_and_goes_on(short, whole, monkeyp
             words = ("--address", address) if way == "option" else ()
             if way == "variable":
                 monkeypatch.setenv("RAY_ADDRESS", address)
-            child = begun(folder, *words, text=STUDY)
+            child = begun(folder, *words, text=EXPERIMENT)
             said = child.communicate(timeout=PATIENCE)[0]
             assert child.returncode == 0 and "on this machine" not in said, said
             assert experiments.Results.load(folder / "r").digest() == whole
@@ -376,4 +377,4 @@ def test_a_cluster_that_does_not_answer_is_given_up_soon(short):
     for address, said in (("127.0.0.1:1", "no scheduler answers"), ("x://y", "must be like")):
         child = begun(short, "--address", address)
         assert said in child.communicate(timeout=PATIENCE)[0] and child.returncode == 1
-        assert [p.name for p in short.iterdir()] == ["study.toml"]
+        assert [p.name for p in short.iterdir()] == ["experiment.toml"]

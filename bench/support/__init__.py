@@ -1,0 +1,1 @@
+"""What suites measure: cases, oracle calls, MDPs, C, other libraries."""

@@ -1,0 +1,1 @@
+"""Programs: report, check, growth, compat, races; and the figures they read."""

@@ -1,0 +1,3 @@
+"""Files of studies, as in tests/study."""
+
+from tests.study.conftest import folder, path  # noqa: F401

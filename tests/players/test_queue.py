@@ -1,0 +1,155 @@
+"""The queue of decisions: order, telling twice, what is missing, saving."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uli_fast.errors import ArgumentError, ConflictingRewardError, StateError, UnknownDecisionError
+from uli_fast.players._queue import DecisionQueue
+
+
+def queue(n=0):
+    found = DecisionQueue("arms", "rewards", "reward")
+    for i in range(n):
+        assert found.add(f"arm {i}") == i + 1
+    return found
+
+
+def taken(found, end=None):
+    """Settle what can be settled; return it in the order in which it was taken in."""
+    seen = []
+    found.settle(lambda decision, outcome: seen.append((decision, outcome)), end)
+    return seen
+
+
+@given(st.permutations(range(6)), st.sets(st.integers(0, 5)))
+def test_outcomes_are_taken_in_by_the_order_of_decisions_whatever_order_they_come_in(order, lost):
+    found, seen = queue(6), []
+    for told, i in enumerate(order, start=1):
+        new = found.tell_missing(i, "gone") if i in lost else found.tell(i, 10 + i)
+        assert new
+        seen += taken(found)
+        known = set(order[:told])
+        ahead = next((j for j in range(6) if j not in known), 6)
+        assert len(seen) == found.settled == ahead and found.waiting == (ahead < 6)
+        assert found.pending == tuple(j + 1 for j in range(6) if j not in known)
+    assert seen == [(f"arm {i}", None if i in lost else 10 + i) for i in range(6)]
+
+
+def test_telling_the_same_again_is_nothing_new_and_something_else_is_refused():
+    found = queue(2)
+    assert found.tell(0, 0.5) and not found.tell(0, 0.5)
+    with pytest.raises(ConflictingRewardError, match=r"decision 1 already has reward 0\.5, got 0"):
+        found.tell(0, 0.0)
+    with pytest.raises(ConflictingRewardError, match=r"decision 1 already has 0\.5"):
+        found.tell_missing(0, "gone")
+    assert found.tell_missing(1, "gone") and not found.tell_missing(1, "gone")
+    with pytest.raises(ConflictingRewardError, match="missing already: 'gone', got 'lost'"):
+        found.tell_missing(1, "lost")
+    with pytest.raises(ConflictingRewardError, match="decision 2 is missing: 'gone'"):
+        found.tell(1, 0.5)
+    with pytest.raises(ArgumentError, match="reason"):
+        found.tell_missing(1, "")
+    assert [found.standing(i) for i in (0, 1)] == [(0.5, False), (None, True)]
+
+
+def test_what_is_refused_leaves_no_trace():
+    found = queue(1)
+    with pytest.raises(ArgumentError):
+        found.tell_missing(0, 3)
+    assert found.pending == (1,) and found.saved() == queue(1).saved()
+
+
+@pytest.mark.parametrize("id", [0, 3, -1, 1.0, "1", None])
+def test_ids_that_nobody_gave_out_are_unknown(id):
+    with pytest.raises(UnknownDecisionError):
+        queue(2).position(id)
+
+
+def test_settling_stops_where_it_is_told_to():
+    found = queue(3)
+    for i in range(3):
+        found.tell(i, i)
+    assert taken(found, 2) == [("arm 0", 0), ("arm 1", 1)]
+    assert taken(found) == [("arm 2", 2)] and taken(found) == []
+
+
+def test_what_is_taken_back_can_be_told_otherwise():
+    found = queue(2)
+    found.tell(0, 1)
+    assert taken(found)
+    found.take_back(0, 0)
+    assert found.pending == (1, 2) and found.tell_missing(0, "gone")
+    found.take_back(0, 0)
+    assert found.tell(0, 2) and taken(found) == [("arm 0", 2)]
+
+
+def spoken():
+    """Return a queue of pairs: one is settled, one awaited, one missing, one told too early."""
+    found = DecisionQueue("decisions", "episodes", "states")
+    for i in range(4):
+        found.add((i, 7))
+    found.tell(0, (0, 1))
+    found.tell_missing(2, "gone")
+    found.tell(3, (1, 1))
+    taken(found)
+    return found
+
+
+def test_a_saved_queue_comes_back_with_the_names_of_its_player():
+    found = spoken()
+    saved = json.loads(json.dumps(found.saved()))
+    assert saved == {
+        "decisions": [[0, 7], [1, 7], [2, 7], [3, 7]],
+        "episodes": [[0, 1], None, None, [1, 1]],
+        "missing": [[3, "gone"]],
+        "settled": 1,
+    }
+    again = DecisionQueue("decisions", "episodes", "states")
+    again.load(saved, tuple, tuple)
+    assert vars(again) == vars(found)
+    again.tell(1, (0, 0))
+    assert len(taken(again)) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"settled": 2},  # awaited
+        {"settled": 5},
+        {"settled": -1},
+        {"settled": 1.5},
+        {"missing": [[1, "gone"]]},  # which has an outcome
+        {"missing": [[5, "gone"]]},
+        {"missing": [[3, ""]]},
+        {"missing": [[3, "gone"], [3, "lost"]]},
+        {"missing": {"3": "gone"}},
+        {"episodes": [[0, 1]]},
+    ],
+)
+def test_a_saved_queue_that_contradicts_itself_is_refused(change):
+    with pytest.raises(ArgumentError):
+        DecisionQueue("decisions", "episodes", "states").load(
+            spoken().saved() | change, tuple, tuple
+        )
+
+
+def test_a_list_is_wanted_of_what_is_missing():
+    with pytest.raises(StateError, match="must be a list"):
+        DecisionQueue("decisions", "episodes", "states").load(
+            spoken().saved() | {"missing": "gone"}, tuple, tuple
+        )
+
+
+def test_a_copy_is_told_everything_and_has_settled_nothing():
+    found, other = DecisionQueue("decisions", "episodes", "states"), spoken()
+    found.copy(other)
+    assert found.saved() == other.saved() | {"settled": 0}
+    found.tell(1, (5, 5))
+    assert other.outcomes[1] is None
+    fresh = queue(3)
+    for i in (0, 2):
+        fresh.copy_outcome(other, i)
+    assert fresh.outcomes == [(0, 1), None, None] and fresh.missing == {2: "gone"}

@@ -1,0 +1,41 @@
+"""How often the guarantee failed, and what its interval means."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import uli_fast as uli
+from uli_fast.errors import ArgumentError
+from uli_fast.results import metrics
+
+
+def test_coverage_states_the_level_of_its_interval():
+    runs = uli.simulate(uli.SuccessiveElimination(), uli.BernoulliBandit([0.9, 0.1]), 1000, 20, 1)
+    assert runs.coverage().level == 0.95
+    assert "level=0.95" in repr(runs.coverage()) and runs.coverage().percent == "95 %"
+    wide = runs.coverage(level=0.999)
+    assert wide.level == 0.999 and wide.percent == "99.9 %"
+    assert wide.high > runs.coverage().high
+    for level in (0.0, 1.0, "high", float("nan")):
+        with pytest.raises(ArgumentError, match="level: "):
+            runs.coverage(level)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("failures", [0, 3, 40])
+def test_the_ends_of_the_interval_miss_with_half_of_what_is_left_each(level, failures):
+    found = metrics.coverage(np.arange(40) >= failures, 0.1, level)
+    miss = (1.0 - level) / 2.0
+    if failures < 40:
+        assert binom.cdf(failures, 40, found.high) == pytest.approx(miss)
+    if failures > 0:
+        assert binom.sf(failures - 1, 40, found.low) == pytest.approx(miss)
+    assert (found.low == 0.0) == (failures == 0) and (found.high == 1.0) == (failures == 40)
+
+
+def test_pages_name_the_level(tmp_path):
+    runs = uli.simulate(uli.SuccessiveElimination(), uli.BernoulliBandit([0.9, 0.1]), 10**6, 3, 1)
+    runs.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "with the 95 % interval of its probability" in page
+    assert "A 95 % interval over few runs is wide" in page

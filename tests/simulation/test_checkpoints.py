@@ -1,0 +1,178 @@
+"""A checkpoint gives back what was run, and never the results of something else."""
+
+import functools
+import math
+import subprocess
+import sys
+from fractions import Fraction
+
+import numba
+import numpy as np
+import pytest
+
+import uli_fast as uli
+from tests.older.own import Grid
+from uli_fast._support.fingerprint import fingerprint, leans_on_package
+from uli_fast.errors import ArgumentError, RunsFileError
+
+TWO = uli.BernoulliBandit([0.5, 0.4])
+SLACK = 3.0
+
+
+def run(folder, learner=None, **more):
+    values = {"horizon": 200, "replications": 3, "seed": 1} | more
+    return uli.simulate(
+        learner or uli.SuccessiveElimination(0.1), TWO, checkpoint=folder / "c", **values
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"learner": uli.SuccessiveElimination(0.2)},
+        {"learner": uli.UCB(0.1)},
+        {"rounds": [10, 200]},
+        {"seed": 2},
+        {"horizon": 300},
+        {"engine": "rounds"},
+    ],
+    ids=lambda x: next(iter(x)),
+)
+def test_another_run_is_refused(tmp_path, other):
+    first = run(tmp_path)
+    with pytest.raises((ArgumentError, uli.errors.ResultsError, RunsFileError)):
+        run(tmp_path, **other)
+    assert run(tmp_path).digest() == first.digest()
+
+
+def test_plays_that_were_not_kept_are_not_promised(tmp_path):
+    assert run(tmp_path, keep_plays=False).plays is None
+    with pytest.raises(ArgumentError, match="keep_plays"):
+        run(tmp_path, keep_plays=True)
+
+
+def rule(slack):
+    """Return a rule whose slack is in its closure."""
+    return lambda n, total, active, t: total / n.clip(1) > (total / n.clip(1)).max() - slack
+
+
+@pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
+def test_a_rule_that_differs_in_its_closure_is_refused(tmp_path):
+    f = lambda delta, t: 1.0  # noqa: E731
+    run(tmp_path, uli.EliminationFramework(rule(5.0), f))
+    with pytest.raises((ArgumentError, uli.errors.ResultsError, RunsFileError)):
+        run(tmp_path, uli.EliminationFramework(rule(0.0), f))
+    again = run(tmp_path, uli.EliminationFramework(rule(5.0), f))
+    assert again.replications == 3
+
+
+class Held:
+    """An object with a method."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def add(self, y):
+        return self.x + y
+
+
+def add(x, y):
+    return x + y
+
+
+def pairs():
+    """Yield pairs of things that differ."""
+    yield rule(1.0), rule(2.0)
+    yield (lambda x, y=1: x), (lambda x, y=2: x)
+    yield (lambda x, *, y=1: x), (lambda x, *, y=2: x)
+    yield (lambda x: np.sqrt(x)), (lambda x: np.log(x))
+    yield (lambda x: np.sqrt(x)), (lambda x: math.sqrt(x))
+    yield (lambda x: x + 1), (lambda x: x + 2)
+    yield (lambda x: [y + 1 for y in x]), (lambda x: [y + 2 for y in x])
+    yield functools.partial(add, 1), functools.partial(add, 2)
+    yield functools.partial(add, y=1), functools.partial(add, y=2)
+    yield Held(1).add, Held(2).add
+    yield numba.njit(lambda x: x + 1), numba.njit(lambda x: x + 2)
+    yield {"a": 1}, {"a": 2}
+    yield [1, [2, 3]], [[1, 2], 3]
+    yield np.zeros(2), np.zeros(2, np.float32)
+    yield np.arange(4), np.arange(4).reshape(2, 2)
+    yield {1, 2}, {1, 3}
+    yield Fraction(1, 2), Fraction(1, 3)
+    yield "ab", ("a", "b")
+    yield np.sqrt, np.log
+
+
+@pytest.mark.parametrize("pair", list(pairs()))
+def test_what_differs_has_another_fingerprint(pair):
+    assert fingerprint(pair[0]) != fingerprint(pair[1])
+
+
+def test_a_global_that_a_function_uses_counts(monkeypatch):
+    uses = lambda x: x + SLACK  # noqa: E731
+    before = fingerprint(uses)
+    monkeypatch.setitem(globals(), "SLACK", 4.0)
+    assert fingerprint(uses) != before
+
+
+def test_a_function_that_wraps_one_of_the_package_goes_by_its_own_code():
+    """functools.wraps lends it a name and a module of the package."""
+
+    def one(n, total, active, t):
+        return active
+
+    def two(n, total, active, t):
+        return active & (total > 0)
+
+    wrapped = [functools.wraps(uli.lower_bounds.as_written)(rule) for rule in (one, two)]
+    assert wrapped[0].__module__.startswith("uli_fast")
+    assert fingerprint(wrapped[0]) != fingerprint(wrapped[1])
+    assert not leans_on_package(wrapped[0])
+
+
+def test_a_fingerprint_is_the_same_in_every_process():
+    code = (
+        "from uli_fast._support.fingerprint import fingerprint as f\n"
+        "import numpy as np\n"
+        "def g(x):\n    return [y + np.sqrt(len(str(z))) for y in x for z in {1, 2}]\n"
+        "print(f(g), f({'b', 'a', 'c'}), f([g, {'k': g}]))"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    }
+    assert len(said) == 1
+
+
+def test_what_cannot_be_looked_into_is_an_error():
+    with pytest.raises(ArgumentError, match="cannot tell"):
+        fingerprint(object())
+
+
+PROBLEMS = (
+    TWO,
+    uli.GaussianBandit([0.5, 0.3], 0.5),
+    uli.DeterministicBandit([0.5, 0.3]),
+    uli.BetaBandit([1.0, 2.0], [2.0, 2.0]),
+    uli.TableBandit(np.ones((2, 5))),
+    uli.LinearBandit([0.6, 0.3], np.eye(2)),
+    uli.LinearBandit([0.6, 0.3], arm_set=uli.arm_sets.Ball(2)),
+    uli.LinearBandit(
+        [0.6, 0.3], arm_set=uli.arm_sets.Polytope(np.vstack([np.eye(2), -np.eye(2)]), np.ones(4))
+    ),
+    uli.LinearBandit([0.6, 0.3], arm_set=Grid(5)),
+    uli.mdps.river_swim(2, 2),
+)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: type(p).__name__)
+def test_every_problem_has_a_fingerprint_that_use_does_not_change(problem):
+    before = fingerprint(problem)
+    if hasattr(problem, "arm_set"):
+        problem.arm_set.maximize(np.array([1.0, 0.0]))
+        assert problem.arm_set.largest_norm() > 0.0
+    else:
+        assert problem.gaps is not None if hasattr(problem, "gaps") else problem.n_policies
+    assert fingerprint(problem) == before

@@ -1,0 +1,249 @@
+"""What a study is opened with: written down, compared, refused if it differs."""
+
+import functools
+import math
+import sqlite3
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import uli_fast as uli
+from tests.study.forging import rewritten, swapped
+from tests.study.live import SE, VECTORS
+from uli_fast.errors import (
+    ArgumentError,
+    StudyError,
+    StudyLockedError,
+    StudyWriteError,
+    UliError,
+    UnsupportedError,
+)
+
+
+def test_a_second_opener_is_turned_away_at_once(path):
+    with uli.Study.open(path, SE, 2):
+        with pytest.raises(StudyLockedError):
+            uli.Study.open(path)
+        with pytest.raises(StudyLockedError, match="this process"):
+            uli.Study.read(path)
+    uli.Study.open(path).close()
+
+
+def test_reopening_with_something_else_names_it(path):
+    uli.Study.open(path, SE, ["a", "b"], seed=4).close()
+    before = path.read_bytes()
+    for argument, given in (
+        ("learner", {"learner": uli.SuccessiveElimination(0.2)}),
+        ("learner", {"learner": "SE"}),
+        ("arms", {"arms": ["a", "c"]}),
+        ("arms", {"learner": SE, "arms": 2}),
+        ("arms", {"arms": []}),
+        ("seed", {"seed": 5}),
+        ("low", {"low": -1.0}),
+        ("high", {"high": 2.0}),
+        ("horizon", {"horizon": 10}),
+        ("intercept", {"intercept": 1.0}),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            uli.Study.open(path, **given)
+        assert caught.value.argument == argument, given
+    assert path.read_bytes() == before
+    uli.Study.open(path, SE, ["a", "b"], seed=4, low=0.0, high=1.0).close()
+
+
+def test_bad_beginnings_leave_nothing_behind(path, folder):
+    for argument, given in (
+        ("learner", {}),
+        ("learner", {"learner": "x"}),
+        ("learner", {"learner": uli.LinUCB(0.1, R=1.0), "arms": VECTORS}),
+        ("arms", {"learner": SE}),
+        ("arms", {"learner": SE, "arms": "ab"}),
+        ("seed", {"learner": SE, "arms": 2, "seed": -1}),
+        ("high", {"learner": SE, "arms": 2, "low": 2.0}),
+        ("colour", {"learner": SE, "arms": 2, "colour": "red"}),
+        ("rewards", {"learner": uli.PolicyElimination(0.1)}),
+        ("horizon", {"learner": uli.Exp3P(0.1), "arms": 2}),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            uli.Study.open(path, **given)
+        assert caught.value.argument == argument, given
+    assert list(folder.iterdir()) == []
+    for wrong in (3, None, folder, "a\0b"):
+        with pytest.raises(ArgumentError, match="path"):
+            uli.Study.open(wrong, SE, 2)
+    with pytest.raises(StudyError):
+        uli.Study.open(folder / "no" / "folder.db", SE, 2)
+    with pytest.raises(StudyError, match="there is no"):
+        uli.Study.read(path)
+
+
+def test_other_files_are_not_touched(path):
+    for content in (b"not a database" * 100, b"SQLite format 3\0" + bytes(4080)):
+        path.write_bytes(content)
+        with pytest.raises(StudyError):
+            uli.Study.open(path, SE, 2)
+        assert path.read_bytes() == content
+    path.unlink()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE mine (x)")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StudyError, match="not a study"):
+        uli.Study.open(path, SE, 2)
+    assert path.read_bytes() == before
+    path.write_bytes(b"")  # what a kill while the file is made may leave
+    with pytest.raises(ArgumentError, match="learner"):
+        uli.Study.open(path)
+    uli.Study.open(path, SE, 2).close()
+
+
+class Own:
+    """An oracle of one's own: it cannot be written down."""
+
+    dimension = 2
+
+    def __init__(self, radius=1.0):
+        self.ball = uli.arm_sets.Ball(2, radius)
+
+    def maximize(self, u, eq=None, le=None):
+        return self.ball.maximize(u, eq=eq, le=le)
+
+
+@pytest.mark.parametrize(
+    "region",
+    [
+        VECTORS,
+        uli.arm_sets.Ball(2, 0.5, [0.1, 0.2]),
+        uli.arm_sets.Box([-1, -1], [1, 0.5]),
+        uli.arm_sets.Simplex(3),
+        uli.arm_sets.L1Ball(2),
+        uli.arm_sets.Ellipsoid([0.0, 0.0], [[1.0, 0.2], [0.2, 0.5]]),
+        uli.arm_sets.Polytope([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 1, 1, 1]),
+        Own(),
+    ],
+    ids=lambda r: type(r).__name__,
+)
+def test_arm_sets_are_written_down_or_asked_for(path, region):
+    learner = uli.SpannerElimination(0.1, R=1.0)
+    with uli.Study.open(path, learner, region) as study:
+        arms = [study.ask().arm for _ in range(3)]
+        assert study.arms == () and next(iter(study.counts())) == str(list(arms[0]))
+    if isinstance(region, Own):
+        for wrong in (None, uli.arm_sets.Ball(2, 2.0), Own(2.0)):
+            with pytest.raises(ArgumentError) as caught:
+                uli.Study.open(path, arms=wrong)
+            assert caught.value.argument == "arms"
+        reopened = uli.Study.open(path, arms=Own())
+    else:
+        with pytest.raises(ArgumentError, match="arms"):
+            uli.Study.open(path, arms=uli.arm_sets.Ball(2, 3.0))
+        uli.Study.open(path, arms=region).close()
+        reopened = uli.Study.open(path)
+    with reopened as study:
+        assert [tuple(r.arm) for r in study.history()] == arms
+        for name in ("active", "intervals"):
+            with pytest.raises(UnsupportedError, match=name):
+                study.intervals() if name == "intervals" else study.active
+
+
+def test_a_rule_of_ones_own_must_be_given_again(path):
+    rule = uli.EliminationFramework(lambda n, total, active, t: active, lambda delta, t: 1.0)
+    with uli.Study.open(path, rule, 2) as study:
+        study.tell(study.ask().id, 1.0)
+    with pytest.raises(ArgumentError, match="learner"):
+        uli.Study.open(path)
+    with uli.Study.open(path, rule) as study:
+        assert len(study.history()) == 1
+
+
+def framework(slack=1.0, keep=4):
+    rule = lambda n, total, active, t: active if t < keep else active & (n > 0)  # noqa: E731
+    return uli.EliminationFramework(rule, lambda delta, t: slack / t)
+
+
+class Even:
+    """A base of one's own."""
+
+    losses = "unit"
+
+    def __init__(self, factor=1.0):
+        self.factor = factor
+
+    def g(self, arms, delta):
+        return self.factor * len(arms) * math.log(10 * len(arms) / delta)
+
+    def start_phase(self, arms, rounds, delta):
+        return uli.Exp3P().start_phase(arms, rounds, delta)
+
+
+class Odd(Even):
+    def g(self, arms, delta):
+        return 2.0 * super().g(arms, delta)
+
+
+Odd.__qualname__ = Odd.__name__ = "Even"
+
+
+@pytest.mark.parametrize(
+    "begun, others",
+    [
+        (framework(), {"f": framework(slack=2.0), "rule": framework(keep=5)}),
+        (
+            uli.MetaElimination(Even(), 0.1),
+            {"base": uli.MetaElimination(Even(2.0), 0.1), "its base": uli.MetaElimination(Odd())},
+        ),
+    ],
+    ids=["functions", "a base"],
+)
+def test_a_rule_or_base_of_ones_own_that_differs_is_refused(path, begun, others):
+    uli.Study.open(path, begun, 2).close()
+    for name, other in others.items():
+        for look in (uli.Study.open, uli.Study.read, uli.Study.audit):
+            with pytest.raises(ArgumentError, match=f"{name} is not what") as caught:
+                look(path, replace(other, delta=begun.delta))
+            assert caught.value.argument == "learner"
+    uli.Study.open(path, begun).close()
+
+
+@pytest.mark.parametrize("kind", [Fraction, np.float32, float])
+def test_a_number_that_differs_is_refused_whatever_it_is_written_with(path, kind):
+    begun, other = (uli.SuccessiveElimination(kind(x)) for x in (0.25, 0.5))
+    uli.Study.open(path, begun, 2).close()
+    with pytest.raises(ArgumentError, match="begun with"):
+        uli.Study.open(path, other)
+    uli.Study.open(path, begun).close()
+
+
+def test_a_rule_is_told_apart_only_where_that_is_certain(path, monkeypatch):
+    """Not in a file of an older version, nor under another Python, nor if it cannot be."""
+    uli.Study.open(path, framework(), 2).close()
+    marks = uli.Study.read(path, framework())._setup.record(framework().start(2))["own"]
+    for own in ({}, marks | {"python": "3.10.1"}, {"python": marks["python"]}):
+        rewritten(path, swapped(0, own=own))
+        uli.Study.open(path, framework(slack=2.0)).close()
+    path.unlink()
+    opaque = functools.partial(max, object())  # what it holds has neither name nor attributes
+    uli.Study.open(path, replace(framework(), f=opaque), 2).close()
+    opaque = functools.partial(min, object())
+    uli.Study.open(path, replace(framework(), f=opaque)).close()
+
+
+def test_a_closed_study_says_so(path):
+    study = uli.Study.open(path, SE, 2)
+    d = study.ask()
+    study.close()
+    study.close()
+    for call in (study.ask, study.history, study.certificate, lambda: study.tell(d.id, 1.0)):
+        with pytest.raises(StudyError, match="closed"):
+            call()
+    looked = uli.Study.read(path)
+    with pytest.raises(StudyWriteError, match="reading"):
+        looked.ask()
+    assert looked.active == (0, 1) and looked.intervals()[0] == (0.0, 1.0)
+    with pytest.raises(UliError, match="recommend"):
+        looked.recommend()
+    assert "1 decisions" in repr(looked) and looked.begun.startswith("20")
+    assert "numpy" in looked.versions

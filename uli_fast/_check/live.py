@@ -1,0 +1,79 @@
+"""Checks of live decisions: how many are asked for, which is meant, blocks of sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from uli_fast._check.arms import Labels
+from uli_fast._check.numbers import number, whole
+from uli_fast._check.words import shown
+from uli_fast.errors import ArgumentError, UnknownDecisionError
+
+MOST_DECISIONS = 10**7  # asked for at once: a list of them is returned
+MOST_PLAYS = 10**15  # of a block of sums: sums of them are exact as floats
+TOTALS = 1e-12  # how far sums may be off by rounding, for each outcome in them
+
+
+def decisions(name: str, value: Any) -> int:
+    """Return how many decisions are asked for in one call."""
+    return whole(name, value, most=MOST_DECISIONS)
+
+
+def decision(name: str, value: Any, asked: int) -> int:
+    """Return the position of a decision, from its id: one of 1..asked."""
+    if isinstance(value, tuple) and hasattr(value, "id"):
+        raise UnknownDecisionError(
+            name, f"must be the decision's id, not the decision itself: pass {value.id}, its .id"
+        )
+    if isinstance(value, float | np.floating):
+        raise UnknownDecisionError(
+            name, f"must be a whole number, the decision's id, got {shown(value)}: tell(id, reward)"
+        )
+    try:
+        position = whole(name, value) - 1
+    except ArgumentError:
+        position = asked
+    if position >= asked:
+        raise UnknownDecisionError(name, f"no decision {shown(value)} was asked for")
+    return position
+
+
+def block(
+    name: str, value: Any, labels: Labels, low: float, high: float
+) -> dict[int, tuple[int, float, int]]:
+    """Return plays, total and missing outcomes by the position of the arm, totals within reach."""
+    if not isinstance(value, Mapping) or not value:
+        raise ArgumentError(name, f"must be {{arm: (plays, total)}}, got {shown(value)}")
+    known: dict[Any, int] = {label: a for a, label in enumerate(labels)}
+    found: dict[int, tuple[int, float, int]] = {}
+    for label, row in value.items():
+        if type(label) is bool or not isinstance(label, int | str | np.integer):
+            raise ArgumentError(name, f"there is no arm {shown(label)}")
+        if label not in known:
+            raise ArgumentError(name, f"there is no arm {shown(label)}")
+        if not isinstance(row, list | tuple) or len(row) not in (2, 3):
+            raise ArgumentError(
+                name, f"arm {label!r} must have (plays, total) or (plays, total, missing)"
+            )
+        try:
+            found[known[label]] = _block_row(row, low, high)
+        except ArgumentError as problem:
+            raise ArgumentError(name, f"of arm {label!r}, {problem}") from None
+    return dict(sorted(found.items()))
+
+
+def _block_row(row: Sequence[Any], low: float, high: float) -> tuple[int, float, int]:
+    plays = whole("plays", row[0], most=MOST_PLAYS)
+    total = number("total", row[1])
+    missing = whole("missing", row[2], 0, plays) if row[2:] else 0
+    came = plays - missing
+    if math.isfinite(low):
+        room = TOTALS * came * max(abs(low), abs(high))
+        if not came * low - room <= total <= came * high + room:
+            reach = f"[{came * low:g}, {came * high:g}]"
+            raise ArgumentError("total", f"must be in {reach} for {came} rewards, got {total!r}")
+    return plays, total, missing

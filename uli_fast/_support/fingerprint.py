@@ -1,0 +1,243 @@
+"""What tells two objects apart: a hash of what they are made of, the same in every process.
+
+Functions are told apart by their code, names, constants, defaults, closures and the globals
+they use; objects by their class's name and their attributes. What cannot be looked into is an
+error: a checkpoint must never return the results of something else.
+
+What is the package's own goes by its name, wherever the package keeps it: a user's rule that
+mentions ``uli.Runs`` is the same rule in the next version. Up to 0.8 its classes were told by
+their modules, which are on record here, and its functions by their code, which is not.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from uli_fast.errors import ArgumentError
+
+PACKAGE = "uli_fast"
+# Modules of 0.8.0, below the package, and the classes in them that a user may come across.
+_HOMES_IN_0_8 = {
+    "arm_sets._chain": "Restricted",
+    "arm_sets._set": "ArmSet",
+    "arm_sets.convex": "Convex",
+    "arm_sets.finite": "Finite",
+    "arm_sets.polyhedral": "Box L1Ball Polytope Simplex",
+    "arm_sets.round": "Ball Ellipsoid",
+    "compare": "Comparison",
+    "designs": "Design",
+    "errors": "ArgumentError CacheWarning ConfigError ConflictingRewardError DesignError "
+    "EngineError GuaranteeWarning HorizonTooLargeError InfeasibleError MissingExtraError "
+    "NoGuaranteeError OracleError PolicySearchError ReportError ResultsError RewardRangeError "
+    "RewardsExhaustedError RuleError RunsFileError SaturationWarning ShardsError StateError "
+    "StudyDivergedError StudyError StudyLockedError StudyWriteError UliError "
+    "UnknownDecisionError UnsupportedError",
+    "guarantees": "Guarantee",
+    "learners._adversarial": "Base BasePhase",
+    "learners.betting_elimination": "BettingElimination",
+    "learners.elimination_framework": "EliminationFramework",
+    "learners.exp3p": "Exp3P",
+    "learners.geometric_hedge": "GeometricHedge",
+    "learners.kl_ucb": "KLUCB",
+    "learners.lil_ucb": "LilUCB",
+    "learners.lin_ucb": "LinUCB",
+    "learners.linear_elimination": "LinearElimination",
+    "learners.meta_elimination": "MetaElimination",
+    "learners.phased_elimination": "PhasedElimination",
+    "learners.policy_elimination": "PolicyElimination",
+    "learners.scrible": "Scrible",
+    "learners.spanner_elimination": "SpannerElimination",
+    "learners.successive_elimination": "SuccessiveElimination",
+    "learners.thompson_sampling": "ThompsonSampling",
+    "learners.ubev": "UBEV",
+    "learners.ucb": "UCB",
+    "learners.ucbvi": "UCBVI",
+    "lower_bounds": "LilLowerBound Stay",
+    "planning.characteristics": "OperatingCharacteristics",
+    "planning.fixed_trial": "FixedTrial",
+    "planning.stated_mean": "Planned",
+    "players._base": "Decision",
+    "players._certificate": "Certificate",
+    "players.policy_elimination": "PolicyDecision",
+    "players.spanner_elimination": "VectorDecision",
+    "problems.arms": "BernoulliBandit BetaBandit DeterministicBandit GaussianBandit TableBandit",
+    "problems.linear": "LinearBandit",
+    "problems.tabular_mdp": "TabularMDP",
+    "race.result": "Race",
+    "replay": "Replay",
+    "runs": "Runs",
+    "spanners": "Spanner",
+    "study": "Study",
+    "turning_point": "TurningPoint",
+}
+_HOME_OF = {name: home for home, names in _HOMES_IN_0_8.items() for name in names.split()}
+# The public modules of 0.8.0 under the names by which users know them.
+_MODULES_IN_0_8 = {
+    "arm_sets": "arm_sets",
+    "datasets": "problems.datasets",
+    "designs": "designs",
+    "errors": "errors",
+    "lower_bounds": "lower_bounds",
+    "mdps": "problems.mdps",
+}
+_PLAIN = (type(None), bool, int, float, complex, Fraction, str, bytes, type(Ellipsis))
+
+
+def fingerprint(value: Any) -> str:
+    """Return a hash of what an object is made of."""
+    digest = hashlib.sha256()
+    _Feeder(digest).feed(value)
+    return digest.hexdigest()[:16]
+
+
+def leans_on_package(value: Any) -> bool:
+    """Say whether functions of the package are in it, so that 0.8 had another hash of it."""
+    feeder = _Feeder(hashlib.sha256())
+    feeder.feed(value)
+    return feeder.leans
+
+
+class _Feeder:
+    """Puts an object's parts into a hash, each object once."""
+
+    def __init__(self, digest: Any) -> None:
+        self._digest = digest
+        self._seen: dict[int, tuple[int, Any]] = {}  # the object is kept, so its id stays its own
+        self.leans = False  # whether a function of the package was met
+
+    def feed(self, value: Any) -> None:
+        """Feed a value, whatever it is."""
+        self._say(_type_of(value))
+        if isinstance(value, _PLAIN):
+            self._say(repr(value))
+            return
+        if id(value) in self._seen:  # a function that calls itself, an object that holds itself
+            self._say(f"number {self._seen[id(value)][0]}")
+            return
+        self._seen[id(value)] = len(self._seen), value
+        if isinstance(value, np.ndarray | np.generic):
+            self._say(f"{value.dtype}{value.shape}")
+            self._array(np.asarray(value))
+        elif isinstance(value, FunctionType):
+            self._function(value)
+        elif isinstance(value, CodeType):
+            self._code(value)
+        elif isinstance(value, MethodType):
+            self._all((value.__func__, value.__self__))
+        elif isinstance(value, functools.partial):
+            self._all((value.func, value.args, value.keywords))
+        elif isinstance(value, ModuleType | type | BuiltinFunctionType | np.ufunc):
+            self._say(f"{_module_of(value)} {_name_of(value)}")
+        elif hasattr(value, "py_func"):  # a function that the user compiled
+            self.feed(value.py_func)
+        elif isinstance(value, Mapping):
+            self._pairs(value)
+        elif isinstance(value, set | frozenset):
+            self._say(" ".join(sorted(fingerprint(item) for item in value)))
+        elif isinstance(value, list | tuple | range):
+            self._all(value)
+        elif hasattr(value, "__dict__"):
+            cached = functools.cached_property
+            kind = type(value)
+            own = {
+                k: v
+                for k, v in vars(value).items()
+                if not isinstance(getattr(kind, k, None), cached)
+            }
+            self._pairs(own)
+        else:
+            raise ArgumentError(
+                "checkpoint", f"cannot tell {value!r} from another one; use no checkpoint"
+            )
+
+    def _say(self, text: str) -> None:
+        self._digest.update(f"{len(text)}:{text}".encode())
+
+    def _array(self, value: np.ndarray[Any, Any]) -> None:
+        if value.dtype.hasobject:
+            self._all(value.ravel().tolist())
+        else:
+            self._digest.update(np.ascontiguousarray(value).tobytes())
+
+    def _all(self, values: Iterable[Any]) -> None:
+        items = list(values)
+        self._say(str(len(items)))
+        for item in items:
+            self.feed(item)
+
+    def _pairs(self, values: Mapping[Any, Any]) -> None:
+        self._all(
+            item for pair in sorted(values.items(), key=lambda x: repr(x[0])) for item in pair
+        )
+
+    def _function(self, value: FunctionType) -> None:
+        cells = [_content(cell) for cell in value.__closure__ or ()]
+        home = value.__globals__.get("__name__")  # functools.wraps lends a function another module
+        if _is_ours(home):
+            self.leans = True
+            self._say(f"{str(home).rpartition('.')[2]} {value.__qualname__}")
+            self._all(cells)
+            return
+        used = sorted(_names(value.__code__) & value.__globals__.keys())
+        self._all((value.__code__, value.__defaults__, value.__kwdefaults__, cells))
+        self._pairs({name: value.__globals__[name] for name in used})
+
+    def _code(self, value: CodeType) -> None:
+        # Nested functions are constants that are code themselves; their repr has an address.
+        self._all((value.co_code, value.co_names, value.co_varnames, value.co_consts))
+
+
+def _is_ours(module: Any) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] == PACKAGE
+
+
+def _type_of(value: Any) -> str:
+    """Return the name of a value's class; up to 0.8 the package itself had one of its own."""
+    if isinstance(value, ModuleType) and value.__name__ == PACKAGE:
+        return "_Package"
+    return type(value).__qualname__
+
+
+def _module_of(value: Any) -> str:
+    """Return the module of a class or built-in function: for classes of ours, as it was in 0.8."""
+    if isinstance(value, ModuleType) and value.__name__ == PACKAGE:
+        return PACKAGE
+    module = str(getattr(value, "__module__", ""))
+    # Adapters have classes of the same names; their modules are public.
+    if not _is_ours(module) or module.startswith(f"{PACKAGE}.compat"):
+        return module
+    home = _HOME_OF.get(value.__name__)
+    return module if home is None else f"{PACKAGE}.{home}"
+
+
+def _name_of(value: Any) -> str:
+    """Return the name of a class, function or module: for public modules, as it was in 0.8."""
+    name = str(value.__name__)
+    if not isinstance(value, ModuleType) or not _is_ours(name):
+        return name
+    public = name.rpartition(".")[2]
+    home = _MODULES_IN_0_8.get(public)
+    if home is None or getattr(sys.modules[PACKAGE], public, None) is not value:
+        return name
+    return f"{PACKAGE}.{home}"
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not set yet
+        return None
+
+
+def _names(code: CodeType) -> set[str]:
+    """Return the names that some code looks up, functions inside it included."""
+    inner = (x for x in code.co_consts if isinstance(x, CodeType))
+    return set(code.co_names).union(*map(_names, inner))

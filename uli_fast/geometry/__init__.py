@@ -1,0 +1,1 @@
+"""Geometry of arms, useful on its own: designs, spanners, hulls."""

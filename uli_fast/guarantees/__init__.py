@@ -1,0 +1,20 @@
+"""What is proved about learners: F_ULI(delta, t) and what it needs to know.
+
+Formulas and tables of F live here, below the learners, which name one and give its parameters.
+"""
+
+from uli_fast.guarantees.arms_info import ROUNDING, ArmsInfo, describe_arms, read_arms
+from uli_fast.guarantees.formulas import FORMS, formula
+from uli_fast.guarantees.guarantee import Guarantee, confidence, ratio_by_round
+
+__all__ = [
+    "FORMS",
+    "ROUNDING",
+    "ArmsInfo",
+    "Guarantee",
+    "confidence",
+    "describe_arms",
+    "formula",
+    "ratio_by_round",
+    "read_arms",
+]

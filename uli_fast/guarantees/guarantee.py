@@ -1,0 +1,258 @@
+"""F_ULI(delta, t): how bad a played arm can still be, and what follows from it.
+
+With probability 1 - delta the gap of what is played at every round t is at most
+``bound(t)``. A bound that holds at every round counts the rounds that may be
+worse than eps (uniform PAC) and bounds the regret (Theorem ULI_implications).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64
+from uli_fast.errors import ArgumentError, NoGuaranteeError, RuleError
+from uli_fast.guarantees import betting_looks, phase_bounds
+from uli_fast.guarantees.formulas import FORMULAS, Constant, policy_ends, se_mab_above, sources
+
+# Rounds summed one by one before an integral takes over.
+_SUMMED = 10**5
+
+
+def confidence(delta: float) -> str:
+    """Return 1 - delta as text, never rounded to certainty."""
+    said = f"{1.0 - delta:g}"
+    return said if float(said) < 1.0 else f"1 - {delta:g}"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """With probability 1 - delta, every round's gap is at most ``bound(t)``.
+
+    ``formula`` names a proved bound, or "user" for the ``function`` of an
+    elimination framework, which is the user's claim and not checked here.
+    """
+
+    formula: str
+    delta: float
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    scale: float = 1.0
+    function: Callable[[float], float] | None = field(default=None, repr=False)
+
+    def bound(self, t: Any) -> Any:
+        """Return F(delta, t) in reward units, for a round or an array of rounds."""
+        try:
+            rounds = np.asarray(t, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise ArgumentError("t", f"must be rounds (numbers), got {t!r}") from None
+        if not ((rounds >= 1.0) & (rounds < np.inf)).all():
+            raise ArgumentError("t", f"must be at least 1, got {t!r}")
+        if type(t) is int and self.formula in phase_bounds.PLANS and self.parameters.get("K") != 1:
+            return self.scale * phase_bounds.steps(self.formula, self.delta, self.parameters).at(t)
+        values = self.scale * self._unit(rounds)
+        return float(values) if rounds.ndim == 0 else values
+
+    def _unit(self, t: F64) -> F64:
+        if self.function is not None:
+            return np.asarray(np.vectorize(self.function, otypes=[float])(t))
+        if self.parameters.get("K") == 1:
+            return np.zeros_like(t)  # a single arm has no gap
+        return FORMULAS[self.formula](t, self.delta, self.parameters)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the bound is a theorem (rather than a user's claim)."""
+        return self.function is None
+
+    @property
+    def constants(self) -> tuple[Constant, ...]:
+        """The numbers of the bound and where they come from."""
+        if self.function is not None:
+            claim = "the user's claim (Theorem SC, or the Condition); not verified"
+            return (Constant("user", math.nan, claim),)
+        return sources(self.formula, self.parameters)
+
+    @property
+    def largest_gap(self) -> float:
+        """No gap is larger, in reward units, whatever the bound; infinite where none is known."""
+        return self.scale * self.parameters.get("largest_gap", math.inf)
+
+    def rounds_until(self, eps: float, gaps: Any = None) -> int:
+        """Return the largest t with bound(t) > eps, 0 if there is none.
+
+        Every later decision is within eps of the best; this is F_UPAC(delta, eps). Where
+        the ``gaps`` are known, it is the largest t at which the bound still allows one
+        above eps.
+        """
+        eps = _check.positive("eps", eps)
+        if gaps is not None:
+            above = [gap for gap in self._sizes(gaps) if gap > eps]
+            # bound(t) = gap allows the gap
+            return self.rounds_until(math.nextafter(min(above), 0.0)) if above else 0
+        if self.function is not None:
+            return self._last_above(eps)
+        return self._last(lambda t: self.bound(t) > eps)
+
+    @staticmethod
+    def _last(holds: Callable[[int], bool]) -> int:
+        """Return the largest t for which a monotone condition holds, 0 if none."""
+        if not holds(1):
+            return 0
+        low, high = 1, 2
+        while holds(high):
+            low, high = high, 2 * high
+            if high > 2**400:
+                raise ArgumentError("eps", "is so small that it takes more than 2**400 rounds")
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if holds(middle) else (low, middle)
+        return low
+
+    def _last_above(self, eps: float) -> int:
+        """Search a user's f: every round to 10**4, then a grid to 10**18, then bisection."""
+        near = np.arange(1.0, 10.0**4)
+        grid = np.unique(np.geomspace(10.0**4, 10.0**18, 2000).round())
+        values = self.bound(np.concatenate([near, grid]))
+        if np.isnan(values).any():
+            raise NoGuaranteeError("the given f is NaN at some rounds")
+        above = np.concatenate([near, grid])[values > eps]
+        if above.size == 0:
+            return 0
+        low = int(above[-1])
+        if low >= 10**18:
+            raise NoGuaranteeError(f"the given f does not fall to {eps:g} within 10**18 rounds")
+        beyond = grid[grid > low]
+        high = low + 1 if low + 1 < 10**4 else int(beyond[0])
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.bound(middle) > eps else (low, middle)
+        return low
+
+    def regret(self, T: int, gaps: Any = None) -> float:
+        """Bound the pseudo-regret over T rounds, for any T, on the same event.
+
+        Without ``gaps`` each round costs at most min(largest gap, bound(t)); with
+        them a gap is charged only to rounds where the bound still allows it.
+        """
+        T = _check.whole("T", T)
+        if self.function is not None:
+            raise NoGuaranteeError("regret needs a bound known to decrease; a user's f may not")
+        if gaps is None:
+            return self._regret_gap_free(T)
+        total, before = 0.0, 0
+        for gap in self._sizes(gaps):
+            last = min(T, self._last(lambda t, gap=gap: self.bound(t) >= gap))  # type: ignore[misc]
+            total += gap * (last - before)
+            before = last
+        return total
+
+    @staticmethod
+    def _sizes(gaps: Any) -> list[float]:
+        """Return the distinct positive gaps, the largest first."""
+        sizes = _check.vector("gaps", gaps)
+        if (sizes < 0.0).any():
+            raise ArgumentError("gaps", f"must not be negative, got {sizes.min():g}")
+        return sorted({float(g) for g in sizes if g > 0.0}, reverse=True)
+
+    def _regret_gap_free(self, T: int) -> float:
+        worst = self.largest_gap
+        if worst == 0.0 or self.parameters.get("K") == 1:
+            return 0.0
+        if self.formula == "BET" or self.formula.startswith("POLICY-"):
+            return self._regret_of_steps(T, worst)
+        if self.formula in phase_bounds.PLANS:
+            table = phase_bounds.steps(self.formula, self.delta, self.parameters)
+            return self.scale * table.total(T, worst / self.scale)
+        even = 0  # F is constant from K + 2 to 2 K, where sweeps have a single play
+        first = self.rounds_until(worst)
+        if self.formula == "SE-MAB-schedule":
+            first, even = max(first, int(self.parameters["K"]) + 1), 2 * int(self.parameters["K"])
+        first = min(T, first)
+        total = worst * first
+        stop = min(T, first + _SUMMED)
+        total += float(np.sum(self.bound(np.arange(first + 1.0, stop + 1.0))))
+        if stop < min(T, even):
+            total += (min(T, even) - stop) * self.bound(even)
+            stop = min(T, even)
+        return total + (self._integral(stop, T) if stop < T else 0.0)
+
+    def _regret_of_steps(self, T: int, worst: float) -> float:
+        """Sum a bound that is constant within phases."""
+        total, before = 0.0, 0
+        if self.formula == "BET":
+            for last, height in betting_looks.steps(self.delta, self.parameters, T):
+                total += (last - before) * min(worst, self.scale * height)
+                before = last
+            return total
+        schedule = self.formula.removeprefix("POLICY-")
+        for end in policy_ends(schedule, self.delta, self.parameters, T):
+            last = min(end, T)
+            total += (last - before) * min(worst, self.bound(last))
+            before = last
+        return total
+
+    def _integral(self, a: int, b: int) -> float:
+        """Integrate the bound over [a, b]: not less than its sum over a+1..b, as it falls."""
+        panels = max(1, math.ceil(math.log(b / a)))
+        edges = np.linspace(math.log(a), math.log(b), panels + 1)
+        nodes, weights = np.polynomial.legendre.leggauss(16)
+        half = np.diff(edges)[:, None] / 2.0
+        u = (edges[:-1, None] + edges[1:, None]) / 2.0 + half * nodes
+        t = np.exp(u)
+        return float(np.sum(half * weights * self._smooth(t) * t))
+
+    def _smooth(self, t: F64) -> F64:
+        """Return a bound without steps, not below this one."""
+        if self.formula == "SE-MAB-schedule":
+            return self.scale * se_mab_above(t, self.delta, self.parameters)
+        return np.asarray(self.bound(t))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold; a user's function cannot be kept."""
+        return {
+            "formula": self.formula,
+            "delta": self.delta,
+            "parameters": dict(self.parameters),
+            "scale": self.scale,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Guarantee:
+        """Rebuild a proved bound; anything else is an ArgumentError."""
+        formula = _check.one_of("formula", data["formula"], tuple(FORMULAS))
+        parameters = dict(data["parameters"])
+        if formula == "BET" and not (
+            parameters.keys() >= betting_looks.NEEDED and parameters["R"] > 0
+        ):
+            raise ArgumentError("parameters", f"must be {', '.join(sorted(betting_looks.NEEDED))}")
+        for name, value in parameters.items():
+            if type(value) not in (int, float) or not least_of(name) <= value:
+                raise ArgumentError(name, f"is not a parameter of a bound: {str(value)[:50]}")
+        delta = _check.in_open_unit("delta", data["delta"])
+        made = cls(formula, delta, parameters, _check.number("scale", data["scale"]))
+        if not made.bound(1) >= 0.0 or not made.constants:
+            raise ArgumentError("parameters", "are not those of a bound")
+        return made
+
+
+def least_of(name: str) -> float:
+    """Return the least that a parameter of a proved bound can be: for counts it is 1."""
+    return 1.0 if name in ("K", "d", "dimension", "support", "leader", "S", "A", "H") else 0.0
+
+
+def ratio_by_round(played_gaps: F64, rounds: F64, guarantee: Guarantee) -> float:
+    """Return the largest gap_t / F(t) over the given rounds, whatever the shape of F."""
+    bad = played_gaps > 0.0
+    if not bad.any():
+        return 0.0
+    bound = guarantee.bound(rounds[bad])
+    if np.isnan(bound).any():
+        t = rounds[bad][np.isnan(bound)][0]
+        raise RuleError(f"f gave NaN at round {t:.0f}, where an arm with a gap was played")
+    with np.errstate(divide="ignore"):
+        return float(np.where(bound > 0.0, played_gaps[bad] / bound, np.inf).max())

@@ -1,0 +1,172 @@
+"""F of the schedule itself: the phase in which a round falls when no arm is ever dropped.
+
+With fewer arms phases only come sooner, and later phases have smaller gaps. So at every round
+the gap is at most G(l), l the phase of that round in the schedule with all arms active, and
+nothing is lost to closed forms of sums and logarithms (docs/proofs_phases.md).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from uli_fast._typing import F64
+
+# Rounding lengthens no phase by more than this factor, whichever way it went.
+ROUNDED_UP = 1.0 + 1e-12
+# The table ends here; what is beyond has the bound of its last phase.
+LAST_ROUND, MOST_PHASES = 2**1000, 1100
+
+Parameters = Mapping[str, float]
+
+
+def _phased_rounds(phase: int, delta: float, p: Parameters) -> int:
+    """Return K m_l of PE-MAB."""
+    log = math.log(4.0 * p["K"]) - math.log(delta) + 2.0 * math.log(phase)
+    plays = p["R"] ** 2 * 2.0 ** (2 * phase + 3) * log
+    return int(p["K"]) * max(1, rounded_up(plays))
+
+
+def largest_support(d: int) -> int:
+    """Return 4 d loglog d + 16, which no design of phased elimination on vectors exceeds."""
+    return math.floor(4.0 * d * log_log(d) + 16.0)
+
+
+def log_log(d: float) -> float:
+    """Return log log max(d, e)."""
+    return math.log(math.log(max(float(d), math.e)))
+
+
+def linear_size(phase: int, K: int, d: int, delta: float, R: float) -> float:
+    """Return m_l = 4 d 4^l max(R^2 log(4 K l^2 / delta), loglog d + 4) of PE-linear."""
+    log_term = math.log(4.0 * K) - math.log(delta) + 2.0 * math.log(phase)
+    return 4.0 * d * 4.0 ** min(phase, 400) * max(R * R * log_term, log_log(d) + 4.0)
+
+
+def _linear_rounds(phase: int, delta: float, p: Parameters) -> int:
+    """Return ceil(m_l) + s - 1: what s quotas that add up to m_l are, each rounded up."""
+    size = linear_size(phase, int(p["K"]), int(p["d"]), delta, p["R"])
+    return rounded_up(size) + int(p["support"]) - 1
+
+
+def spanner_size(m: int, d: int, C: float, delta: float, R: float) -> float:
+    """Return T_m = 256 C^4 d^3 4^m log(d^3 4^m / delta) max(1, R^2)."""
+    log_term = 3.0 * math.log(d) + m * math.log(4.0) - math.log(delta)
+    size = 256.0 * C**4 * float(d) ** 3 * 4.0 ** min(m, 400) * log_term
+    return size * max(1.0, R * R)
+
+
+def _spanner_rounds(m: int, delta: float, p: Parameters) -> int:
+    """Return d ceil(T_m / d): a spanner has at most d arms."""
+    d = int(p["d"])
+    return d * rounded_up(spanner_size(m, d, p["C"], delta, p["R"]) / d)
+
+
+def _meta_rounds(m: int, delta: float, p: Parameters) -> int:
+    """Return T_m = ceil(multiplier g_m 2^m), g_m = c D log(20 K m^2 / delta)."""
+    share = delta if "sigma" not in p else delta / 2.0
+    log = math.log(20.0 * p["K"]) + 2.0 * math.log(m) - math.log(share)
+    g = p["constant"] * p["dimension"] * log
+    return rounded_up(p["multiplier"] * g * 2.0 ** min(m, 1000))
+
+
+def noise_bound(sigma: float, m: int, rounds: int, delta: float) -> float:
+    """Return B_m = 2 (1 + h_m), h_m = sigma sqrt(2 log(4 m^2 T_m / delta))."""
+    log = math.log(4.0) + 2.0 * math.log(m) + math.log(rounds) - math.log(delta)
+    return 2.0 * (1.0 + sigma * math.sqrt(2.0 * log))
+
+
+def _meta_gap(m: int, delta: float, p: Parameters) -> float:
+    """Return G(m) = 2^(-(m-1)/2), in reward units times the B of the phase before."""
+    gap = float(2.0 ** (-(m - 1) / 2.0))
+    if "sigma" not in p:
+        return gap
+    before = max(m - 1, 1)
+    rounds = max(1, _meta_rounds(before, delta, p))
+    return gap * noise_bound(p["sigma"], before, rounds, delta / 2.0)
+
+
+class Plan(NamedTuple):
+    """Phases by their numbers: rounds with all arms active, and what no gap in it exceeds."""
+
+    rounds: Callable[[int, float, Parameters], int]
+    gap: Callable[[int, float, Parameters], float]
+
+
+# Survivors of phase l - 1 have gaps of at most G(l).
+PLANS = {
+    "PE-MAB-schedule": Plan(_phased_rounds, lambda phase, _, p: 4.0 * 2.0**-phase),
+    "PE-linear-schedule": Plan(_linear_rounds, lambda phase, _, p: 8.0 * 2.0**-phase),
+    "PE-spanner-schedule": Plan(_spanner_rounds, lambda phase, _, p: 4.0 * 2.0**-phase),
+    "META-Exp3P-schedule": Plan(_meta_rounds, _meta_gap),
+    "META-GeometricHedge-schedule": Plan(_meta_rounds, _meta_gap),
+    "META-GeometricHedge-unbounded-schedule": Plan(_meta_rounds, _meta_gap),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """A bound that is constant within phases."""
+
+    ends: tuple[int, ...]  # the last round of phase 1, 2, ...
+    gaps: tuple[float, ...]  # the bound in each of them, and after the last
+
+    @cached_property
+    def _arrays(self) -> tuple[F64, F64]:
+        return np.array(self.ends, np.float64), np.array(self.gaps)
+
+    def at(self, t: float) -> float:
+        """Return the bound at a round; Python's whole numbers are compared exactly."""
+        return self.gaps[bisect_left(self.ends, t)]
+
+    def at_all(self, t: F64) -> F64:
+        """Return the bounds at many rounds.
+
+        Rounds that are not floats are rounded as ends are: none falls in a later phase.
+        """
+        ends, gaps = self._arrays
+        return np.asarray(gaps[np.searchsorted(ends, t)])
+
+    def total(self, T: int, most: float) -> float:
+        """Sum the bound over rounds 1 to T, each at most ``most``."""
+        total, before = 0.0, 0
+        for end, gap in zip((*self.ends, T), self.gaps, strict=True):
+            last = max(before, min(end, T))
+            total += (last - before) * min(most, gap)
+            before = last
+        return total
+
+
+def steps(formula: str, delta: float, p: Parameters) -> Steps:
+    """Return the steps of a bound that is a table of phases."""
+    return _steps(formula, delta, tuple(sorted(p.items())))
+
+
+@lru_cache(maxsize=256)
+def _steps(formula: str, delta: float, items: tuple[tuple[str, float], ...]) -> Steps:
+    plan, p = PLANS[formula], dict(items)
+    return table(lambda x: plan.rounds(x, delta, p), lambda x: plan.gap(x, delta, p))
+
+
+def table(rounds: Callable[[int], int], gap: Callable[[int], float]) -> Steps:
+    """Add up the rounds of phases 1, 2, ... as they are given."""
+    ends, gaps, last = list[int](), [gap(1)], 0
+    while last < LAST_ROUND and len(ends) < MOST_PHASES:
+        try:
+            last += rounds(len(ends) + 1)
+        except OverflowError:  # longer than any number of rounds that can be asked about
+            break
+        ends.append(last)
+        gaps.append(gap(len(ends) + 1))
+    return Steps(tuple(ends), tuple(gaps))
+
+
+def rounded_up(x: float) -> int:
+    """Return a whole number that is not below x, however x was rounded."""
+    return math.ceil(x * ROUNDED_UP)

@@ -1,0 +1,1 @@
+"""What kernels on K arms share: state, events, indices."""

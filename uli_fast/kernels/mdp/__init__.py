@@ -1,0 +1,1 @@
+"""Episodes of tabular MDPs, and how a policy is chosen."""

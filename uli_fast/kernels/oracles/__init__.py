@@ -1,0 +1,1 @@
+"""The maximum of a linear function over a set."""

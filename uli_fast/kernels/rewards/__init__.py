@@ -1,0 +1,1 @@
+"""How kernels draw rewards: laws, sums, blocks."""

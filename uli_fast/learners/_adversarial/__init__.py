@@ -1,0 +1,1 @@
+"""What adversarial bases and the learners made of them share."""

@@ -1,0 +1,274 @@
+"""Phases of adversarial bases, and the learners made of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._typing import F64, U64
+from uli_fast.errors import NoGuaranteeError
+from uli_fast.guarantees import Guarantee
+from uli_fast.learners._adversarial.bases import Base
+from uli_fast.learners._adversarial.solo import SoloTeam
+from uli_fast.learners._arms import ArmLearner, ArmRun, empty_state, new_state
+
+if TYPE_CHECKING:
+    from uli_fast._check import Labels
+    from uli_fast.kernels.arms.state import ArmState, RoundRecord
+    from uli_fast.kernels.rewards.laws import Law
+    from uli_fast.players._adversarial import AdversarialPlayer
+    from uli_fast.problems.arms import ArmBandit
+
+
+class PlannedPhase(NamedTuple):
+    """What a schedule asks for: a fresh base for this many rounds, then a test."""
+
+    rounds: int
+    delta: float
+    threshold: float  # arms whose estimated loss exceeds the least by more are removed
+    scale: float  # losses of unbounded rewards are divided by it
+
+
+class Team(Protocol):
+    """Replications that go through the phases together."""
+
+    members: list[ArmState]
+
+    def begin(self, phase: PlannedPhase) -> None:
+        """Start a fresh base in every member with more than one arm."""
+
+    def play(self, rounds: int) -> None:
+        """Play this many rounds of the phase; members with one arm left are not played here."""
+
+    def estimates(self, i: int) -> F64:
+        """Return the loss estimates of member i's active arms, in index order."""
+
+
+class PhasedRun:
+    """Takes a team through its phases up to the horizon."""
+
+    def __init__(
+        self,
+        team: Team,
+        records: list[RoundRecord],
+        horizon: int,
+        schedule: Callable[[int], PlannedPhase],
+    ) -> None:
+        self.team, self.records, self.horizon, self.schedule = team, records, horizon, schedule
+        self.t = 0
+        self.phase: PlannedPhase | None = None
+        self.end = 0  # last round of the phase
+
+    def advance(self, budget: int) -> bool:
+        """Play on for about ``budget`` rounds and say whether the horizon is reached."""
+        while self.t < self.horizon and budget > 0:
+            if all(member.active.sum() == 1 for member in self.team.members):
+                self._play_single(self.horizon - self.t)
+                break
+            if self.phase is None:
+                self._open()
+            step = min(budget, self.end - self.t, self._next_stop() - self.t)
+            budget -= step
+            self.team.play(step)
+            self._play_single(step)
+            if self.t == self.end:
+                self._close()
+        return self.t == self.horizon
+
+    def _next_stop(self) -> int:
+        record = self.records[0]
+        return int(record.rounds[min(record.at[0], record.rounds.size - 1)])
+
+    def _open(self) -> None:
+        number = int(self.team.members[0].clock[1])
+        self.phase = self.schedule(number)
+        self.end = self.t + self.phase.rounds
+        self.team.begin(self.phase)
+
+    def _play_single(self, rounds: int) -> None:
+        """Count the rounds of the members with one arm left, and note what is to be recorded."""
+        from uli_fast.kernels.arms.state import note_run
+
+        before = self.t
+        self.t += rounds
+        for member, record in zip(self.team.members, self.records, strict=True):
+            if member.active.sum() == 1:
+                a = int(member.active.argmax())
+                note_run(record, member.n, a, before, rounds)
+                member.n[a] += rounds
+                member.last[a] = self.t
+            elif self._stops_here(record):
+                record.plays[record.at[0]] = member.n
+                record.at[0] += 1
+            member.clock[0] = self.t
+
+    def _stops_here(self, record: RoundRecord) -> bool:
+        at = record.at[0]
+        return bool(at < record.rounds.size and record.rounds[at] == self.t)
+
+    def _close(self) -> None:
+        """Apply the elimination rule of the meta-algorithm and go to the next phase."""
+        assert self.phase is not None
+        for i, member in enumerate(self.team.members):
+            member.clock[1] += 1
+            if member.active.sum() > 1:
+                eliminate(member, self.team.estimates(i), self.phase.threshold)
+        self.phase = None
+
+
+def eliminate(state: ArmState, estimates: F64, threshold: float) -> None:
+    """Remove the active arms whose estimated loss exceeds the least by more than the threshold."""
+    active = np.flatnonzero(state.active)
+    removed = active[estimates - estimates.min() > threshold]
+    state.active[removed] = False
+    state.eliminated[removed] = state.clock[0]
+
+
+@dataclass(frozen=True)
+class Live:
+    """What a live player of an adversarial learner is started with."""
+
+    features: F64  # (K, d)
+    intercept: float
+    horizon: int | None
+    seed: int
+
+
+class AdversarialLearner(ArmLearner):
+    """A learner that goes through phases of an adversarial base."""
+
+    engines: ClassVar[tuple[str, ...]] = ("rounds",)
+    draws: ClassVar[bool] = True
+
+    @property
+    def phase_base(self) -> Base:
+        """The base that every phase starts afresh."""
+        raise NotImplementedError
+
+    def schedule(self, features: F64, horizon: int | None) -> Callable[[int], PlannedPhase]:
+        """Return what phase m = 1, 2, ... asks for."""
+        raise NotImplementedError
+
+    def check(self, problem: ArmBandit, horizon: int) -> None:
+        """Refuse what the base cannot play."""
+        self.check_arms("problem", problem.features, horizon)
+
+    def check_arms(self, name: str, features: F64, horizon: int | None) -> None:
+        """Refuse arms that the base cannot play, naming the argument they came in."""
+        check = getattr(self.phase_base, "check_features", None)
+        if check is not None:
+            check(name, features)
+
+    def begin(
+        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+    ) -> ArmRun:
+        """Allocate one replication."""
+        team = SoloTeam(self.phase_base, problem, law, new_state(law))
+        schedule = self.schedule(problem.features, horizon)
+        run = PhasedRun(team, [record], horizon, schedule)
+        return ArmRun(team.members[0], run.advance)
+
+    def lanes_for(self, problem: ArmBandit) -> int:
+        """Return how many replications a kernel plays together."""
+        from uli_fast.kernels.exp3p import WIDE
+
+        # Of the class itself: one derived from it may step in another way.
+        in_lanes = type(self.phase_base).__dict__.get("in_lanes", False)
+        return WIDE if problem.binary and in_lanes else 1
+
+    def begin_lanes(
+        self, problem: ArmBandit, words: U64, records: list[RoundRecord], horizon: int
+    ) -> list[ArmRun]:
+        """Allocate replications that are played in lockstep."""
+        from uli_fast.learners._adversarial.lanes import LaneTeam
+
+        members = [empty_state(problem.n_arms) for _ in records]
+        rates = self.phase_base.rates  # type: ignore[attr-defined]
+        team = LaneTeam(1.0 - problem.unit_means, members, words, rates)
+        run = PhasedRun(team, records, horizon, self.schedule(problem.features, horizon))
+        return [ArmRun(member, run.advance) for member in members]
+
+    def start(
+        self,
+        arms: Any,
+        seed: int | None = None,
+        horizon: int | None = None,
+        low: float = 0.0,
+        high: float = 1.0,
+        intercept: float = 0.0,
+    ) -> AdversarialPlayer:
+        """Begin live decisions on a number of arms, on named ones, or on vectors.
+
+        Parameters
+        ----------
+        arms
+            Number of arms, their names, or a (K, d) array with one arm per row.
+        seed
+            Decides the draws; None takes fresh entropy.
+        horizon
+            Number of rounds; a base that plays alone is tuned to it and needs it.
+        low, high
+            The range of the rewards; ``-inf, inf`` if unbounded.
+        intercept
+            Linear arms: the expected reward where <a, theta> = 0.
+        """
+        features = _check.vectors("arms", arms)
+        labels: Labels = tuple(range(len(features)))
+        if not features.shape[1]:
+            labels = _check.labels("arms", arms)
+            features = np.zeros((len(labels), 0))
+        T = None if horizon is None else _check.horizon("horizon", horizon)
+        self.check_arms("arms", features, T)
+        live = Live(features, _check.number("intercept", intercept), T, _check.seed("seed", seed))
+        return self._live(labels, *_check.reward_range(low, high), live)
+
+    def revive(
+        self, arms: Any, low: float, high: float, extra: Mapping[str, Any]
+    ) -> AdversarialPlayer:
+        """Start a player again, as a saved state describes it; its generator is set later."""
+        if extra["width"]:
+            arms = np.array(extra["features"])
+        return self.start(arms, 0, extra["horizon"], low, high, extra["intercept"])
+
+    def _live(self, labels: Labels, low: float, high: float, live: Live) -> AdversarialPlayer:
+        raise NotImplementedError
+
+
+class TunedLearner(AdversarialLearner):
+    """A base that plays alone, tuned to the horizon: a baseline without F_ULI."""
+
+    why_no_guarantee: str
+    baseline: ClassVar[bool] = True
+    # What a proof as a base needs: this many rounds for each log(10 K / delta) and dimension.
+    proved_rounds_each: ClassVar[float] = 0.0
+
+    def check_proof(self, features: F64) -> None:
+        """Refuse arms that the proof as a base does not cover."""
+
+    @property
+    def phase_base(self) -> Base:
+        """The learner itself."""
+        return self  # type: ignore[return-value]
+
+    def schedule(self, features: F64, horizon: int | None) -> Callable[[int], PlannedPhase]:
+        """Return one phase as long as the horizon, with no test at its end."""
+        assert horizon is not None
+        return lambda m: PlannedPhase(horizon, self.delta, math.inf, 1.0)
+
+    def least_horizon(self, features: F64) -> float:
+        """Return what the horizon must exceed for the parameters to be within their bounds."""
+        raise NotImplementedError
+
+    def check_arms(self, name: str, features: F64, horizon: int | None) -> None:
+        """Refuse arms and horizons that the algorithm cannot be tuned to."""
+        super().check_arms(name, features, horizon)
+        _check.tuned_horizon(horizon, self.least_horizon(features), type(self).__name__)
+
+    def guarantee(self, about: Any) -> Guarantee:
+        """Raise NoGuaranteeError: the exploration never ends."""
+        raise NoGuaranteeError(self.why_no_guarantee)

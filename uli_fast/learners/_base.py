@@ -1,0 +1,46 @@
+"""What every learner has: engines, a guarantee or none, and what it refuses to play."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from uli_fast.errors import GuaranteeWarning, NoGuaranteeError
+from uli_fast.guarantees import Guarantee
+
+
+class Learner:
+    """An algorithm's parameters and its guarantee; subclasses are frozen dataclasses."""
+
+    delta: float
+    engines: ClassVar[tuple[str, ...]] = ("skip", "rounds")
+    # Whether it is a rival that promises nothing, rather than one whose promise may be void.
+    baseline: ClassVar[bool] = False
+    # Whether it may come back to any arm for ever, as UCB does: a rival for turning points.
+    returns: ClassVar[bool] = False
+    # Whether decisions are drawn at random.
+    draws: ClassVar[bool] = False
+    # How it goes through a log, by the way in which arms were assigned; {} if it cannot.
+    reads_logs: ClassVar[Mapping[str, str]] = {}
+
+    def engines_for(self, problem: Any) -> tuple[str, ...]:
+        """Return the engines that can play this problem, the preferred one first."""
+        return tuple(e for e in self.engines if e != "skip" or problem.has_block_law)
+
+    def check(self, problem: Any, horizon: int) -> None:
+        """Refuse a problem or a horizon that this learner cannot play."""
+
+    def guarantee(self, about: Any) -> Guarantee:
+        """Return the bound for a problem, or for the size of one."""
+        raise NotImplementedError
+
+    def guarantee_if_any(self, about: Any) -> Guarantee | None:
+        """Return the bound, or None, with a warning unless it is a baseline's."""
+        if self.baseline:
+            return None
+        try:
+            return self.guarantee(about)
+        except NoGuaranteeError as reason:
+            warnings.warn(f"no guarantee: {reason}", GuaranteeWarning, stacklevel=3)
+            return None

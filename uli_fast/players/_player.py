@@ -1,0 +1,200 @@
+"""What all live players share, whatever they decide on: arms, points of a set, policies.
+
+A player holds a queue of its decisions. The queue says in which order outcomes are taken in, the
+player what it learns from each. While outcomes are awaited, asking goes on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
+
+from uli_fast import _check
+from uli_fast._check import Labels
+from uli_fast.errors import StateError
+from uli_fast.players._certificate import Certificate
+from uli_fast.players._described import describe
+from uli_fast.players._queue import DecisionQueue
+
+if TYPE_CHECKING:
+    from uli_fast.arm_sets import ArmSet
+
+# Schema 1 knew no missing outcomes. Before 3 nothing was kept of earlier intervals, and R of
+# learners on K arms was on the unit scale. Before 4 mode "sharp" had the constants of 0.7.
+SCHEMA = 4
+UNIT_SCHEMAS = (1, 2)
+OLDER_SCHEMAS = (*UNIT_SCHEMAS, 3)
+
+D = TypeVar("D")
+
+
+class LivePlayer:
+    """Decisions one by one, outcomes when they come."""
+
+    # What ``tell`` is given besides the id of a decision.
+    outcome_names: ClassVar[tuple[str, ...]] = ("reward",)
+    # Whether missing outcomes of bounded rewards count at their worst, else they are left out.
+    widens: ClassVar[bool] = False
+    # What a state says about decisions to come, which past decisions do not imply.
+    ahead: ClassVar[tuple[str, ...]] = ()
+
+    labels: Labels = ()  # the arms, where they can be listed
+    region: ArmSet | None = None  # the set of arms, where they cannot
+
+    def __init__(self, learner: Any, low: float, high: float, queue: DecisionQueue) -> None:
+        self.learner, self.low, self.high, self.queue = learner, low, high, queue
+
+    # What a kind of player supplies.
+
+    def _take_in(self, decision: Any, outcome: Any) -> None:
+        """Learn from what became of the next decision; a missing outcome is None."""
+        raise NotImplementedError
+
+    def _saved(self) -> dict[str, Any]:
+        """Return what a state holds besides learner, range and decisions."""
+        raise NotImplementedError
+
+    def _load(self, saved: Mapping[str, Any]) -> None:
+        """Take over a state, decisions included."""
+        raise NotImplementedError
+
+    def _absent(self) -> dict[str, Any]:
+        """Return what states from before missing outcomes lack."""
+        return {}
+
+    def _what(self) -> str:
+        """Say what is played."""
+        raise NotImplementedError
+
+    def certificate(self) -> Certificate:
+        """Return what is certain about everything in play, from settled outcomes alone."""
+        raise NotImplementedError
+
+    # What a user calls.
+
+    def tell_missing(self, id: int, reason: str) -> None:
+        """Say that the outcome of a decision will never come; saying it again changes nothing."""
+        if self.queue.tell_missing(self.queue.position(id), reason):
+            self._settle()
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """Ids of the decisions whose outcome is still awaited."""
+        return self.queue.pending
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as plain numbers and strings, for JSON and ``uli.restore``."""
+        head = {
+            "schema": SCHEMA,
+            "learner": describe(self.learner),
+            "range": [self.low, self.high] if math.isfinite(self.low) else [None, None],
+        }
+        return head | self.queue.saved() | self._saved()
+
+    def __repr__(self) -> str:
+        asked = len(self.queue)
+        counts = f"{asked} asked, {asked - len(self.pending)} settled"
+        return f"{type(self).__name__}({self.learner!r}, {self._what()}, {counts})"
+
+    # What studies need to know about a player.
+
+    @property
+    def lost(self) -> int:
+        """How many missing outcomes count at their worst."""
+        return 0
+
+    def check_ask(self, n: int) -> None:
+        """Refuse n more decisions before the first of them is made."""
+
+    def read_request(self, about: dict[str, Any]) -> dict[str, Any]:
+        """Take out of keywords what ``ask`` needs, and check it."""
+        return {}
+
+    def check_request(self, position: int, request: Mapping[str, Any]) -> None:
+        """Refuse to repeat a decision that was asked for with something else."""
+
+    def tell_again(self, position: int, told: Any) -> None:
+        """Tell an outcome as a file has it."""
+        raise NotImplementedError
+
+    def outcome(self, position: int, told: Any) -> dict[str, Any]:
+        """Return an outcome by name, as histories have it, from what a file has."""
+        return {"reward": told}
+
+    def started_with(self) -> dict[str, Any]:
+        """Return what it was started with besides learner, range and set of arms, for JSON."""
+        raise NotImplementedError
+
+    # Saved states.
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Take over what ``state`` returned, of this version or an earlier one."""
+        schema = saved["schema"]
+        if schema not in (SCHEMA, *OLDER_SCHEMAS) or isinstance(schema, bool):
+            raise StateError("state", f"has schema {schema!r}, not {SCHEMA}")
+        older = {"missing": []} | self._absent() if schema == 1 else {}
+        self._load({**saved, **older, "schema": SCHEMA})
+
+    def check_state(self) -> None:
+        """Refuse what no player can hold, whatever led to it."""
+
+    def retraced(self, start: Callable[[], Any]) -> Any:
+        """Let a fresh player be told all of this, and return it.
+
+        Return None where that cannot be done: then it is for this method to refuse what
+        decisions and outcomes cannot have led to.
+        """
+        fresh = start()
+        fresh.retrace(self)
+        return fresh
+
+    def retrace(self, other: Any) -> None:
+        """Be told what another player was told, in the order of the decisions.
+
+        When a decision was asked for affects what was chosen, but not what is learned from it.
+        """
+        self.queue.copy(other.queue)
+        self._settle()
+
+    def adopt(self, fresh: Any, saved: Mapping[str, Any]) -> None:
+        """Take over what an older state does not hold: what its outcomes have led to."""
+
+    def _settle(self, end: int | None = None) -> None:
+        """Take in the outcomes that are next in the order of decisions."""
+        self.queue.settle(self._take_in, end)
+
+
+class RewardPlayer(LivePlayer, Generic[D]):
+    """Decisions that do not depend on a state, and whose outcomes are rewards."""
+
+    def _ask(self) -> D:
+        """Make the next decision."""
+        raise NotImplementedError
+
+    @overload
+    def ask(self, n: None = None) -> D: ...
+    @overload
+    def ask(self, n: int) -> list[D]: ...
+    def ask(self, n: int | None = None) -> D | list[D]:
+        """Return the next decision, or a list of the next n."""
+        if n is None:
+            self.check_ask(1)
+            return self._ask()
+        many = _check.decisions("n", n)
+        self.check_ask(many)
+        return [self._ask() for _ in range(many)]
+
+    def tell(self, id: int, reward: float) -> None:
+        """Give the reward of a decision; telling the same again changes nothing."""
+        queue = self.queue
+        position = queue.position(id)
+        if queue.tell(position, _check.reward(reward, self.low, self.high)):
+            self._settle()
+
+    def tell_again(self, position: int, told: Any) -> None:
+        """Tell a reward as a file has it."""
+        self.tell(position + 1, told)
+
+    def _read(self, reward: Any) -> float:
+        return _check.reward(reward, self.low, self.high)

@@ -1,0 +1,1 @@
+"""What happened, and what it says: runs, metrics, comparisons."""

@@ -1,0 +1,113 @@
+"""What a race has shown."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from uli_fast._typing import F64, I64, About, Stopped
+from uli_fast.guarantees import confidence
+from uli_fast.players._certificate import Certificate
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+
+class Standing(NamedTuple):
+    """Where a candidate ended, in the caller's units."""
+
+    name: str
+    mean: float  # of the scores that came; NaN if none did
+    low: float  # confidence interval of its mean, all intervals at once, at every instance
+    high: float
+    evaluations: int  # missing ones included
+    missing: int
+    dropped_at: int | None  # instances after which it was dropped
+    dropped_after: int | None  # evaluations of everybody until then
+    beaten_by: str | None  # who led when it was dropped
+
+
+class MissingScore(NamedTuple):
+    """A score that did not come."""
+
+    candidate: str
+    instance: int  # its position in what the caller gave
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Race:
+    """The verdict of a race; ``uli.race`` makes it.
+
+    ``ranking`` begins with those still in the race, the leader first, and goes on with those
+    dropped, the last one first.
+    """
+
+    best: str  # the leader of those still in the race
+    ranking: tuple[Standing, ...]
+    stopped: Stopped
+    certificate: Certificate
+    about: About
+    instances: int  # seen, in their random order
+    evaluations: int  # made: pairs of a candidate and an instance
+    full: int  # evaluations of all candidates on all instances
+    missing: tuple[MissingScore, ...]
+    names: tuple[str, ...]  # of the candidates as they were given: the columns of scores
+    order: I64  # (instances,) positions in what the caller gave
+    scores: F64  # (instances, K), NaN where missing or not evaluated
+    delta: float
+    eps: float | None
+    seed: int
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """Those still in the race, the leader first."""
+        return tuple(x.name for x in self.ranking if x.dropped_at is None)
+
+    @property
+    def saved(self) -> int:
+        """The evaluations that were not needed."""
+        return self.full - self.evaluations
+
+    def __getitem__(self, name: str) -> Standing:
+        return next(x for x in self.ranking if x.name == name)
+
+    def verdict(self) -> str:
+        """Say in a sentence what came out."""
+        left, bound = len(self.active), self.certificate.bound
+        if left == 1:
+            return f"{self.best} is the best"
+        return f"{self.best} leads; it and {left - 1} more are within {bound:.3g} of the best"
+
+    def table(self) -> Table:
+        """Return the ranking for the terminal."""
+        from uli_fast.report.races import race_table
+
+        return race_table(self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw intervals and how long everybody was in the race."""
+        from uli_fast.report.races import race_figure
+
+        return race_figure(self, path)
+
+    def report(self, path: str | os.PathLike[str], title: str = "Race") -> None:
+        """Write one self-contained HTML page."""
+        from uli_fast.report.races import write_race
+
+        write_race(self, path, title)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row per candidate, in the order of the ranking."""
+        from uli_fast.report.races import race_frame
+
+        return race_frame(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Race({self.verdict()}, with probability {confidence(self.delta)}; {self.stopped} "
+            f"after {self.instances} instances, {self.evaluations} evaluations of {self.full})"
+        )

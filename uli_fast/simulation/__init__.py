@@ -1,0 +1,1 @@
+"""Playing learners against problems: simulate, play, compare, turning points."""

@@ -1,0 +1,476 @@
+"""The journal of a live study: one SQLite file, to which events are only ever added.
+
+Every event carries the hash of the one before, so that nothing can be changed or taken out
+unnoticed. One connection holds an exclusive lock for as long as the study is open; an event is
+on the disk (WAL, synchronous=FULL) before whoever asked for it hears of it. A killed process
+leaves nothing to wait for: the operating system drops its locks, and SQLite drops what was not
+committed.
+
+SQLite's lock goes when the process closes any handle of the file, as a copy made by the driving
+program does. A lock file beside it, ``-lock``, has a lock that stays.
+
+SQLite's lock and the log belong to the file, not to its name: whoever moves, replaces or deletes
+it under an open study makes its next write fail, and nothing is acknowledged that the name does
+not lead to. A connection that a fork has copied is never closed in the child, which would take
+the log away from the parent.
+
+Closing merges the log into the file and deletes it, and SQLite deletes a log without a file. So a
+log that a killed process left is first judged (wal_check.py) and read with a copy of its file:
+what is refused is left as it was, and may be mended. A study begins in the file itself, not in a
+log: a log that holds anything belongs to one that has begun. Neither does a log belong to a second
+name of the file (a hard link), under which its last events would be missing.
+
+Nothing that is kept in memory about the file outlives a write that was refused or interrupted:
+it is marked as unknown before the write, and looked up afterwards.
+
+Crash tests: ``ULI_FAULT="tell-written:3"`` ends the process at the third pass of a point. The
+points are ``{create,ask,tell,missing,block}-{begun,written,committed}``: before the transaction,
+inside it, and after its commit but before the answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+import weakref
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from uli_fast import __version__
+from uli_fast._support.files import Inode, LockFile, flush_folder
+from uli_fast._support.files import inode as _inode
+from uli_fast.errors import StudyError, StudyLockedError, StudyWriteError
+from uli_fast.study.events import GENESIS, SCHEMA, Event, check_link, compact, digest, next_event
+from uli_fast.study.leftovers import (
+    check_log,
+    check_one_name,
+    check_regular,
+    check_remains,
+    log_of,
+    refused,
+    sealed,
+    size_of,
+)
+from uli_fast.study.wal_check import damage
+
+__all__ = ["GENESIS", "SCHEMA", "Event", "Journal", "digest", "read_events"]
+
+APPLICATION = 0x756C6931  # "uli1" in the header tells a study from other SQLite files
+FORMAT = 1
+LOG_HEADER = 32  # bytes with which every log of SQLite begins
+LONGEST = 2**24  # bytes of a row, so that a hostile file cannot take all memory
+TRIES, PAUSE = 20, 0.05  # of reading a file that is being written to; seconds in between
+POINTS = tuple(
+    f"{kind}-{where}"
+    for kind in ("create", "ask", "tell", "missing", "block")
+    for where in ("begun", "written", "committed")
+)
+# Files that were open in this process's parent when it was forked.
+_inherited: set[Inode] = set()
+_journals: weakref.WeakSet[Journal] = weakref.WeakSet()
+_passes: Counter[str] = Counter()
+
+
+class Journal:
+    """The open file."""
+
+    def __init__(self, path: Path, named: Path | None = None) -> None:
+        self.path = named or path  # in errors
+        self._connection: sqlite3.Connection | None = None
+        self._end: weakref.finalize[..., Journal] | None = None
+        self._lock: LockFile | None = None
+        self.closing = False  # let go of, or interrupted while it was
+        self._mine = False  # whether the file is this study's to take away: locked, and was empty
+        self._at = os.path.abspath(path)  # the working folder may change
+        self._log = log_of(path)
+        self._log_size: int | None = None  # after our last write; None if that may have failed
+        self._key, self._log_key = _inode(self._at), _inode(self._log)
+        self._made = self._key is None  # by this very opening; nobody else's if it is empty
+        _journals.add(self)
+        try:
+            self._open(path, copied=named is not None)
+        except BaseException:
+            self._let_go()
+            raise
+
+    def _open(self, path: Path, copied: bool) -> None:
+        if self._key in _inherited:
+            raise StudyLockedError(
+                f"{self.path} was open when this process was forked: open it after forking"
+            )
+        if self._key is not None and (sealed(path) or not os.access(path, os.W_OK)):
+            raise StudyWriteError(f"{self.path} is read-only; Study.read looks at it")
+        with refused(self.path, writing=True):
+            self._lock = LockFile.taken(f"{os.path.realpath(path)}-lock")
+        if self._lock is None:
+            raise StudyLockedError(f"{self.path} is open in another process or study")
+        check_one_name(path, self.path)
+        check_remains(path, self.path)
+        with refused(self.path):
+            if not copied and size_of(self._log):
+                self._check_with_log(path)
+            self._connect(path)
+        self._key, self._log_key = _inode(self._at), _inode(self._log)
+        self._log_size = size_of(self._log)
+
+    def _check_with_log(self, path: Path) -> None:
+        """Refuse what SQLite would silently cut down, before it touches it."""
+        check_log(self._log, self.path)
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "study"
+            _copy(path, copy)
+            if not _read_copy(copy, self.path):
+                raise StudyError(
+                    f"{self.path} is damaged: its log, {self.path.name}-wal, is there, but no "
+                    "study that it could belong to; nothing was changed"
+                )
+
+    def _connect(self, path: Path) -> None:
+        try:
+            self._connection = _connected(path)
+            # A journal that is dropped would otherwise be closed at garbage collection: too late.
+            self._end = weakref.finalize(self, self._connection.close)
+            self._end.atexit = False
+            self._prepare()
+        except BaseException as problem:
+            busy = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF
+            if self._made and code not in busy and size_of(self._at) == 0:
+                self._mine = True  # the disk is so full that not even the lock could be taken
+            self._remove()
+            raise
+
+    def _prepare(self) -> None:
+        """Take the lock, refuse a file that is something else, and make every commit durable."""
+        run = self._run
+        run("PRAGMA trusted_schema=OFF")
+        run("PRAGMA cell_size_check=ON")
+        run("PRAGMA locking_mode=EXCLUSIVE")  # before the first read: no shared memory is used
+        run("BEGIN EXCLUSIVE")
+        application, tables = (
+            run("PRAGMA application_id")[0][0],
+            run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"),
+        )
+        number = run("PRAGMA user_version")[0][0]
+        self._mine = self._made and (application, number, tables) == (0, 0, [])
+        run("COMMIT")
+        if (application, number, tables) == (0, 0, []):
+            return  # create() begins a study here
+        if application != APPLICATION:
+            raise StudyError(f"{self.path} is not a study")
+        if number != FORMAT:
+            raise StudyError(f"{self.path} has format {number}, this version reads {FORMAT}")
+        if [sql for (sql,) in tables] != list(SCHEMA):
+            raise StudyError(f"{self.path} is damaged: its tables are not those of a study")
+        found = run("PRAGMA integrity_check(1)")[0][0]
+        if found != "ok":
+            raise StudyError(f"{self.path} is damaged: {found}")
+        self._use_log()
+
+    def _use_log(self) -> None:
+        if self._run("PRAGMA journal_mode=WAL")[0][0] != "wal":
+            raise StudyError(f"{self.path}: this file system cannot hold a write-ahead log")
+        self._run("PRAGMA synchronous=FULL")
+        self._run("PRAGMA fullfsync=ON")  # macOS: fsync alone does not reach the disk
+
+    def events(self, last: Event | None = None) -> Iterator[Event]:
+        """Read all events, or those after another, checking the chain."""
+        with refused(self.path):
+            self._roll_back()
+        page = "SELECT * FROM event WHERE sequence > ? ORDER BY sequence LIMIT 1000"
+        while True:  # page by page: a cursor left open would keep the file locked
+            with refused(self.path):
+                rows = self._run(page, (last.sequence if last else -(2**63),))
+            for row in rows:
+                event = Event(*row)
+                check_link(self.path, last, event)
+                last = event
+                yield event
+            if not rows:
+                return
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing has been recorded yet: a new file, or one whose creator was killed."""
+        with refused(self.path):
+            return not self._run("SELECT 1 FROM sqlite_master LIMIT 1")
+
+    def create(self, content: Mapping[str, Any]) -> None:
+        """Make the tables, and record what the study is, at once and in the file itself."""
+        with refused(self.path, writing=True):
+            self._run("PRAGMA journal_mode=DELETE")
+            self._log_key = _inode(self._log)  # gone, if a beginning that was killed left one
+            self._run("PRAGMA synchronous=EXTRA")
+            self._run("PRAGMA fullfsync=ON")
+        self._add(None, "create", (None, None), content)
+        with refused(self.path, writing=True):
+            self._use_log()
+            flush_folder(Path(self._at).parent)
+
+    def add(
+        self,
+        last: Event,
+        kind: str,
+        decision: int | None,
+        request: str | None,
+        content: Mapping[str, Any],
+    ) -> Event:
+        """Add an event after the last one; it is on the disk when this returns."""
+        return self._add(last, kind, (decision, request), content)
+
+    def _add(
+        self,
+        last: Event | None,
+        kind: str,
+        about: tuple[int | None, str | None],
+        content: Mapping[str, Any],
+    ) -> Event:
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        event = next_event(last, kind, *about, compact(content), now, __version__)
+        fault(f"{kind}-begun")
+        self._check_place()
+        self._check_log_size()
+        self._log_size = None  # unknown until this is over, whatever refuses or interrupts it
+        with refused(self.path, writing=True):
+            self._commit(event)
+        self._log_size = size_of(self._log)
+        self._check_place()  # it may have happened meanwhile
+        fault(f"{kind}-committed")
+        return event
+
+    def _commit(self, event: Event) -> None:
+        try:
+            self._run("BEGIN IMMEDIATE")
+            if event.kind == "create":
+                for statement in SCHEMA:
+                    self._run(statement)
+                self._run(f"PRAGMA application_id={APPLICATION}")
+                self._run(f"PRAGMA user_version={FORMAT}")
+            self._run(f"INSERT INTO event VALUES ({','.join('?' * len(event))})", event)
+            fault(f"{event.kind}-written")
+            self._run("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):  # the first error is what matters
+                self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        if self._connected().in_transaction:
+            self._connected().rollback()
+
+    def _check_log_size(self) -> None:
+        """Refuse to go on where others write, too; after a failed write, start the log again.
+
+        What a failed write has left in it, beyond its end, could look like damage.
+        """
+        if self._log_size is None:
+            with contextlib.suppress(sqlite3.Error):  # the write will tell
+                self._roll_back()
+                self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+        elif size_of(self._log) != self._log_size:
+            raise StudyWriteError(
+                f"{self.path}: somebody else has written to its log while it was open; "
+                "the new event was not recorded"
+            )
+
+    def close(self) -> None:
+        """Let go of the file; an error if its name does not lead to it any more."""
+        try:
+            if not self.closing:
+                self._check_place()
+        finally:
+            self.closing = True  # from here on the log may be gone
+            self._let_go()
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing of the file is held any more."""
+        return self._lock is None
+
+    def _let_go(self) -> None:
+        """Close and unlock; what was interrupted may be done again."""
+        try:
+            if self._connection is not None:
+                with refused(self.path):
+                    # SQLite leaves the log alone if the file is not where it was.
+                    self._connection.close()
+                if self._end is not None:
+                    self._end.detach()
+                self._connection = None
+        finally:
+            if self._lock is not None and self._connection is None:
+                self._lock.release()
+                self._lock = None
+
+    def give_up(self) -> None:
+        """Let go of a file that could not be opened, and leave nothing of a failed beginning."""
+        self._remove()
+        with contextlib.suppress(StudyError):  # what made it fail matters more
+            self.close()
+
+    def _remove(self) -> None:
+        if self._mine:  # while it is locked: nobody else has begun to use it
+            # The file last: a log without one would look like a study that was lost.
+            for name in (self._log, f"{self._log[:-4]}-journal", self._at):
+                with contextlib.suppress(OSError):
+                    os.unlink(name)
+
+    def _check_place(self) -> None:
+        """Refuse to go on with a file that is not, or not wholly, where it was opened."""
+        if self._log_key is None:
+            self._log_key = _inode(self._log)  # it is made by the first write
+        here = _inode(self._at) == self._key and _inode(self._log) == self._log_key
+        if not (here and self._lock is not None and self._lock.there):
+            raise StudyWriteError(
+                f"{self.path}: the file, its log or its lock was moved, replaced or deleted while "
+                "it was open; the new event was not recorded"
+            )
+
+    def _connected(self) -> sqlite3.Connection:
+        assert self._connection is not None
+        return self._connection
+
+    def _run(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        return self._connected().execute(sql, values).fetchall()
+
+
+def _after_fork() -> None:
+    """Leave the parent's connections alone, for ever.
+
+    Closing one, as the interpreter would at its end, would write back and delete the log that the
+    parent is writing to. A reference too many keeps them from ever being closed.
+    """
+    for journal in list(_journals):
+        if journal._lock is not None:
+            journal._lock.leave()
+        if journal._end is not None:
+            journal._end.detach()
+        if journal._connection is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(journal._connection))
+            if journal._key is not None:
+                _inherited.add(journal._key)
+    _journals.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    if sqlite3.sqlite_version_info < (3, 37):
+        raise StudyError(f"SQLite {sqlite3.sqlite_version} has no strict tables: 3.37 is needed")
+    # Transactions are explicit, and a lock that is taken is an answer, not a reason to wait.
+    connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    return connection
+
+
+def read_events(path: Path) -> list[Event]:
+    """Read a journal without touching it, even while it is in use: from a copy.
+
+    Not in a process that has it open itself: closing a second handle on the file would drop the
+    lock of the first.
+    """
+    if _open_here(_inode(str(path))):
+        raise StudyLockedError(f"{path} is open in this process: ask the study itself")
+    check_one_name(path, path)
+    damaged = ""
+    for _ in range(TRIES):
+        whole = False
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                copy, before = Path(folder) / "study", _epoch(path)
+                with contextlib.suppress(FileNotFoundError):  # closed meanwhile: its log is gone
+                    _copy(path, copy)
+                    whole = _epoch(path) == before
+                # Frames may be written while others are copied: damage is there the next time.
+                last, damaged = damaged, damage(f"{copy}-wal") if size_of(f"{copy}-wal") else ""
+                if damaged and damaged == last:
+                    check_log(f"{copy}-wal", path)
+                if whole and not damaged:
+                    return _read_copy(copy, path)
+        except OSError as problem:
+            raise StudyError(f"{path} cannot be read: {problem.strerror or problem}") from problem
+        time.sleep(PAUSE)
+    raise StudyLockedError(f"{path} changes all the time: try again")
+
+
+def _open_here(key: Inode | None) -> bool:
+    """Return whether a file is open in this process."""
+    return any(j._key == key and j._connection is not None for j in list(_journals))
+
+
+def _epoch(path: Path) -> Any:
+    """Return what stays the same for as long as a file and its log may be copied one by one.
+
+    With a log, that is its header. The log only grows, and what a checkpoint writes to the file
+    is in it until SQLite starts it again, under another header: until then any state of the file
+    with any later state of the log is what was committed by then. A frame that is copied in part
+    does not have its checksum, and ends the log. Without a log nothing may be written at all.
+    """
+    stamps = _stamps(path)
+    with contextlib.suppress(FileNotFoundError), open(log_of(path), "rb") as log:
+        header = log.read(LOG_HEADER)
+        if len(header) == LOG_HEADER:
+            return stamps[path][0], os.fstat(log.fileno()).st_ino, header
+    return stamps
+
+
+def _copy(path: Path, copy: Path) -> None:
+    """Copy a file and then its log: whatever is in the file by a checkpoint must be in the log."""
+    for file, suffix in zip(_stamps(path), ("", "-wal"), strict=False):
+        shutil.copyfile(file, f"{copy}{suffix}")
+
+
+def _read_copy(copy: Path, path: Path) -> list[Event]:
+    journal = Journal(copy, path)
+    try:
+        journal._run("PRAGMA synchronous=OFF")  # of a copy that is thrown away
+        return [] if journal.empty else list(journal.events())
+    finally:
+        journal.close()
+
+
+def _stamps(path: Path) -> dict[Path, tuple[int, int, int]]:
+    """Return what changes when the file or its log is written to."""
+    stamps = {}
+    for file in (path, Path(log_of(path))):
+        try:
+            stat = file.stat()
+        except FileNotFoundError:
+            if file is path:
+                raise
+            continue
+        check_regular(file)
+        stamps[file] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return stamps
+
+
+def fault_point() -> tuple[str, int] | None:
+    """Return where ULI_FAULT wants the process to end, and at which pass."""
+    wanted = os.environ.get("ULI_FAULT", "")
+    if not wanted:
+        return None
+    name, colon, times = wanted.partition(":")
+    if name not in POINTS or (colon and not (times.isascii() and times.isdigit() and int(times))):
+        raise StudyError(
+            f"ULI_FAULT must be a point and a pass, such as {POINTS[0]}:3, got {wanted!r}"
+        )
+    return name, int(times or 1)
+
+
+def fault(point: str) -> None:
+    """End the process here, as a crash would, if ULI_FAULT says so."""
+    wanted = fault_point()
+    if wanted is not None and wanted[0] == point:
+        _passes[point] += 1
+        if _passes[point] == wanted[1]:
+            os._exit(137)  # what a shell reports of SIGKILL; nothing is cleaned up

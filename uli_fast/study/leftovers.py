@@ -1,0 +1,109 @@
+"""What lies on the disk where a study is to be opened, and what of it is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from stat import S_ISREG
+
+from uli_fast.errors import StudyError, StudyLockedError, StudyWriteError
+from uli_fast.study.wal_check import damage
+
+HEADER = 100  # bytes with which every SQLite file begins
+# In the names of errors that are about writing.
+_REFUSED = ("FULL", "READONLY", "CANTOPEN", "WRITE", "FSYNC", "TRUNCATE")
+
+
+def log_of(path: Path) -> str:
+    """Return where SQLite keeps the log of a file."""
+    return f"{os.path.realpath(path)}-wal"  # SQLite follows links
+
+
+def size_of(path: str | Path) -> int:
+    """Return the size of a file, 0 where there is none."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def check_remains(path: Path, named: Path) -> None:
+    """Refuse what SQLite would take for the beginning of a new study: it would write over it.
+
+    It deletes a log without its file, too. A beginning that was killed leaves no log.
+    """
+    check_regular(Path(log_of(path)))
+    log, size = size_of(log_of(path)), size_of(path)
+    if log and size < HEADER:
+        raise StudyError(
+            f"{named} is damaged: its log, {named.name}-wal, is there, but the file is gone or "
+            "empty; nothing was changed"
+        )
+    if 0 < size < HEADER:
+        raise StudyError(f"{named} is damaged or not a study: it has {size} bytes")
+
+
+def check_regular(file: Path) -> None:
+    """Refuse a pipe, a device or a folder in place of a file: reading might never end."""
+    try:
+        mode = file.stat().st_mode
+    except OSError:
+        return
+    if not S_ISREG(mode):
+        raise StudyError(f"{file} is not a regular file")
+
+
+def check_one_name(path: Path, named: Path) -> None:
+    """Refuse a file with a second name: its log, and so its last events, belong to one of them."""
+    try:
+        names = os.stat(path).st_nlink
+    except OSError:
+        return
+    if names > 1:
+        raise StudyError(
+            f"{named} has {names} names (hard links), and the log of a study belongs to one of "
+            f"them: keep the name that {named.name}-wal would go with, and make copies instead"
+        )
+
+
+def check_log(log: str, named: Path) -> None:
+    """Refuse a log of which SQLite would silently pass over more than a torn end."""
+    found = damage(log)
+    if found:
+        raise StudyError(
+            f"{named} is damaged: in its log, {named.name}-wal, {found}; nothing was changed"
+        )
+
+
+def sealed(path: Path) -> bool:
+    """Return whether a file is marked read-only, even for those who may write to any."""
+    try:
+        return not path.stat().st_mode & 0o222
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def refused(path: Path, writing: bool = False) -> Iterator[None]:
+    """Turn what SQLite or the disk refuses into a typed error."""
+    try:
+        yield
+    except sqlite3.Error as problem:
+        code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise StudyLockedError(f"{path} is open in another process or study") from problem
+        name = getattr(problem, "sqlite_errorname", "SQLite")  # SQLITE_IOERR_WRITE, for one
+        said = f"{problem} ({name})"
+        if writing or any(word in name for word in _REFUSED):
+            raise StudyWriteError(
+                f"{path} cannot be written: {said}; all that was acknowledged is in it"
+            ) from problem
+        raise StudyError(f"{path} is damaged or cannot be read: {said}") from problem
+    except UnicodeError as problem:  # SQLite quotes a garbled schema in its message
+        raise StudyError(f"{path} is damaged: {problem}") from problem
+    except OSError as problem:
+        kind = StudyWriteError if writing else StudyError
+        raise kind(f"{path}: {problem.strerror or problem}") from problem

@@ -1,0 +1,252 @@
+"""What a study is about: recorded when it begins, checked whenever it is opened again."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from inspect import signature
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from uli_fast import _check
+from uli_fast._registry import PLAIN_SETS
+from uli_fast._support.fingerprint import fingerprint, leans_on_package
+from uli_fast.errors import ArgumentError, StudyError
+from uli_fast.learners._kinds import is_learner
+from uli_fast.players import rebuilt
+from uli_fast.players._described import (
+    describe,
+    in_reward_units,
+    parameters,
+    same_learner,
+    sharp_as_it_was,
+)
+from uli_fast.players.spanner_elimination import extent, n_directions
+
+REWARD_UNITS = "reward"  # what R is in; files of 0.6.0 do not say, and mean the unit scale
+MARKS = 2  # functions of the package by their names; files of 0.8 do not say, and have their code
+SHARP = 2  # which constants mode "sharp" means; files of 0.7 do not say, and mean theirs
+MOST_ARMS = 10**6  # so that a hostile file cannot take all memory
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A learner and what its ``start`` is given."""
+
+    learner: Any
+    arguments: dict[str, Any]
+    old: bool = False  # from a file: what is refused now may have been accepted then
+
+    @classmethod
+    def of(cls, learner: Any, arguments: Mapping[str, Any]) -> Setup:
+        """Check a learner and what it is to start with, leaving out what is None."""
+        if not is_learner(learner) or not hasattr(learner, "start"):
+            raise ArgumentError(
+                "learner", f"is not a learner for live decisions: {_check.called(learner)}"
+            )
+        given = {name: value for name, value in arguments.items() if value is not None}
+        many = given.get("arms")
+        if isinstance(many, int | float | np.number) and many > MOST_ARMS:
+            raise ArgumentError("arms", f"must be at most {MOST_ARMS} in a study, got {many!r}")
+        known = signature(learner.start).parameters
+        if any(p.kind is p.VAR_KEYWORD for p in known.values()):  # one that only says why not
+            raise ArgumentError("learner", f"{type(learner).__name__} has no live player")
+        for name in given:
+            if name not in known:
+                raise ArgumentError(name, f"is nothing that {type(learner).__name__} starts with")
+        for name, parameter in known.items():
+            if parameter.default is parameter.empty and name not in given:
+                raise ArgumentError(name, f"must be given for {type(learner).__name__}")
+        return cls(learner, given | {"seed": _check.seed("seed", given.get("seed"))})
+
+    @property
+    def plain(self) -> bool:
+        """Whether a player can be saved and restored with nothing of the user's own in it."""
+        arms = self.arguments.get("arms")
+        values = parameters(self.learner).values()
+        return all(map(_is_plain, values)) and (isinstance(arms, np.ndarray) or _is_plain(arms))
+
+    def start(self) -> Any:
+        """Begin live decisions."""
+        start = self.learner.start
+        if self.old:
+            start = getattr(self.learner, "reopen", start)
+        try:
+            return start(**self.arguments)
+        except NotImplementedError:
+            name = type(self.learner).__name__
+            raise ArgumentError("learner", f"{name} has no live player") from None
+
+    def record(self, player: Any) -> dict[str, Any]:
+        """Return everything as JSON has it, from a player that has just been started."""
+        about: dict[str, Any] = {
+            "learner": describe(self.learner),
+            "units": REWARD_UNITS,
+            "sharp": SHARP,
+            "own": _own(self.learner),
+            "seed": self.arguments["seed"],
+            "low": player.low if math.isfinite(player.low) else None,
+            "high": player.high if math.isfinite(player.high) else None,
+            "horizon": self.arguments.get("horizon"),
+        }
+        if player.region is not None:
+            about["arms"] = _described(player.region)
+        about |= player.started_with()
+        return about
+
+    @classmethod
+    def recorded(cls, record: Mapping[str, Any], learner: Any, arms: Any) -> Setup:
+        """Rebuild what was recorded; what could not be written down must be given."""
+        about = dict(record)
+        spec, own = about.pop("learner"), about.pop("own", {})  # older files have no marks
+        bounds = about["low"], about["high"]
+        if about.pop("units", None) is None:
+            spec = in_reward_units(spec, bounds)
+        if about.pop("sharp", None) is None:
+            spec = sharp_as_it_was(spec)
+        if learner is None:
+            learner = rebuilt(spec)
+        elif not is_learner(learner) or not same_learner(spec, learner, bounds):
+            raise ArgumentError("learner", f"this study was begun with {spec}, not {learner!r}")
+        _check_own(own, learner)
+        for name, infinite in (("low", -math.inf), ("high", math.inf)):
+            about[name] = infinite if about[name] is None else about[name]
+        if "arms" in about:
+            about["arms"] = _read(about["arms"], arms)
+        return replace(cls.of(learner, about), old=True)
+
+
+def started(record: Mapping[str, Any], given: Mapping[str, Any], setup: Setup) -> Any:
+    """Start the player of a study; refuse what was given (not None) and is not what it began with.
+
+    The player is started with what was given, which gives the same one or is refused.
+    """
+    said = {name: value for name, value in given.items() if value is not None}
+    if not said:
+        return setup.start()
+    claimed = replace(Setup.of(setup.learner, setup.arguments | said), old=setup.old)
+    player = claimed.start()
+    now = claimed.record(player)
+    for name in said:
+        old, new = record.get(name), now.get(name)
+        if old != new and not (name == "arms" and _same_set(old, new)):
+            raise ArgumentError(name, f"this study was begun with {_short(old)}, not {_short(new)}")
+    return player
+
+
+def _described(region: Any) -> dict[str, Any]:
+    """Describe a set by its parameters where it has plain ones, and by how far it reaches."""
+    kind, parameters = type(region), {}
+    plain = kind.__name__ in PLAIN_SETS and PLAIN_SETS[kind.__name__].load() is kind
+    if plain:
+        for name in signature(kind).parameters:
+            value = getattr(region, "dimension" if name == "d" else name)
+            parameters[name] = value.tolist() if isinstance(value, np.ndarray) else value
+    return {
+        "set": kind.__name__ if plain else None,
+        "parameters": parameters,
+        "extent": extent(region),
+    }
+
+
+def _own(learner: Any) -> dict[str, Any]:
+    """Return marks of the functions and objects of the user's own that a learner holds.
+
+    A mark is of the code that Python made of a function, and so of this Python's alone. What
+    cannot be looked into has none.
+    """
+    marks = {}
+    for name, value in parameters(learner).items():
+        if _is_plain(value):
+            continue
+        try:
+            marks[name] = fingerprint(_with_methods(value))
+        except Exception:  # whatever an object of the user's does when it is looked at
+            continue
+    return marks | {"python": sys.version.split()[0], "marks": MARKS} if marks else {}
+
+
+def _with_methods(value: Any) -> tuple[Any, list[FunctionType]]:
+    return value, [x for x in vars(type(value)).values() if isinstance(x, FunctionType)]
+
+
+def _is_plain(value: Any) -> bool:
+    known = isinstance(value, int | float | str | list | tuple | None)
+    return known or type(value).__module__.startswith("uli_fast.")
+
+
+def _check_own(begun: Mapping[str, Any], learner: Any) -> None:
+    """Refuse another function or object than that of the beginning, where they can be told."""
+    now = _own(learner)
+    if begun.get("python") != now.get("python"):
+        return
+    given = parameters(learner)
+    for name in begun.keys() & now.keys() & given.keys():
+        # In a mark of 0.8 was the code of the package's functions, which is not what it was.
+        unknown = "marks" not in begun and leans_on_package(_with_methods(given[name]))
+        if unknown:
+            continue
+        if begun[name] != now[name]:
+            raise ArgumentError(
+                "learner",
+                f"its {name} is not what this study was begun with: the code, or what it uses, "
+                "differs",
+            )
+
+
+def _read(arms: Mapping[str, Any], given: Any) -> Any:
+    """Return what was described; a set that was not written down is the one given."""
+    from uli_fast import arm_sets
+
+    if "number" in arms:
+        if isinstance(arms["number"], int) and arms["number"] > MOST_ARMS:
+            raise MemoryError  # rather than try
+        return arms["number"]
+    if "names" in arms:
+        return arms["names"]
+    if "vectors" in arms:
+        return np.array(arms["vectors"])
+    if arms["set"] in PLAIN_SETS:
+        d = arms["parameters"].get("d")
+        if d is not None and n_directions(d) != len(arms["extent"]):
+            raise ValueError(f"a set in {d} dimensions is not the one whose extent is recorded")
+        return PLAIN_SETS[arms["set"]].load()(**arms["parameters"])
+    if given is None:
+        raise ArgumentError("arms", "must be given: this set could not be written down")
+    found = extent(arm_sets.as_arm_set(given))
+    if not _close(found, arms["extent"]):
+        raise ArgumentError("arms", "are not those of the study: their extent differs")
+    return given
+
+
+def _same_set(old: Any, new: Any) -> bool:
+    """Compare two sets: written down by their parameters, else by how far they reach."""
+    if not all(isinstance(x, dict) and "extent" in x for x in (old, new)):
+        return False
+    described = all(old[key] == new[key] for key in ("set", "parameters"))
+    return described and _close(old["extent"], new["extent"])
+
+
+def _close(a: Any, b: Any) -> bool:
+    return len(a) == len(b) and bool(np.allclose(a, b, rtol=1e-7, atol=1e-12))
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def first_content(path: Any, event: Any) -> dict[str, Any]:
+    """Return what the first event of a journal says the study is about."""
+    content = event.content
+    if isinstance(content, dict) and "race" in content:
+        raise StudyError(f"{path} is the file of a race: uli.race(..., study=...) goes on with it")
+    if event.kind != "create" or not isinstance(content, dict) or "learner" not in content:
+        raise StudyError(f"{path} is damaged: it does not begin with what the study is about")
+    if not isinstance(content.get("versions", {}), dict):
+        raise StudyError(f"{path} is damaged: it does not say with what versions it was begun")
+    return content
