@@ -3,6 +3,7 @@
 ``Clinic`` is one Python process with everything imported; every job is a fork of it.
 """
 
+import itertools
 import json
 import os
 import select
@@ -57,9 +58,12 @@ def treat(path, patients, say=lambda *what: None):
 
 def run(job):
     log = os.open(job["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    said = itertools.count(1)
 
     def say(*what):
         os.write(log, (json.dumps(what) + "\n").encode())
+        if next(said) == job.get("killed_after"):
+            os.kill(os.getpid(), signal.SIGKILL)
         if "pause" in job:
             time.sleep(job["pause"])
 

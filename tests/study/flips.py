@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import uli_fast as uli
 from tests.study.clinic import ARMS, Clinic, learner, treat
-from tests.study.test_crash import wait_for_lines
 from uli_fast.errors import StudyError
 from uli_fast.study import journal
 from uli_fast.study.journal import read_events
@@ -36,12 +35,12 @@ class Killed(NamedTuple):
 
 
 def killed(clinic, path, first, lines):
-    """Drive a study until so many calls are acknowledged, and kill it."""
-    log = path.with_name(f"{path.name}.said")
-    job = {"do": "treat", "path": str(path), "log": str(log), "patients": 10**6}
-    pid = clinic.start(**job, first=first)
-    wait_for_lines(clinic, log, lines)
-    os.kill(pid, signal.SIGKILL)
+    """Drive a study that is killed after so many acknowledged calls, between two writes.
+
+    A kill within a write would leave part of another transaction behind the last event's.
+    """
+    job = {"do": "treat", "path": str(path), "log": f"{path}.said", "patients": 10**6}
+    clinic.start(**job, first=first, killed_after=lines)
     assert clinic.wait() == -signal.SIGKILL
     found = Killed(path, read_events(path))
     assert len(found.events) > lines and os.path.getsize(f"{path}-wal") > LOG
