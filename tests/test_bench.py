@@ -20,7 +20,8 @@ from bench.tools.growth import Curve
 
 ROOT = Path(__file__).parent.parent
 BENCH = ROOT / "bench"
-GOALS = tomllib.loads((BENCH / "goals.toml").read_text(encoding="utf-8"))
+ENTRIES = tomllib.loads((BENCH / "goals.toml").read_text(encoding="utf-8"))
+GOALS = results.goals()
 
 
 def a_run(ratio, seeds=5, about="", **more):
@@ -42,8 +43,16 @@ def test_every_goal_names_a_benchmark_and_every_benchmark_has_its_words():
         file, test = name.split("::", 1)
         found.add(f"{Path(file).stem.removeprefix('test_')}/{test.removeprefix('test_')}")
     timed = {key for key in found if not key.startswith("plain/")}
-    assert set(GOALS) <= timed
-    assert [key for key in timed - set(GOALS) if not docstring(key)] == []
+    gone = sorted(set(GOALS) - timed)
+    assert not gone, f"bench/goals.toml has entries of benchmarks that are not there: {gone}"
+    rest = sorted(timed - set(GOALS))
+    silent = [key for key in rest if not docstring(key)]
+    assert not silent, (
+        f"nobody says what these benchmarks do: {silent}; give each function a docstring, or an "
+        "entry in bench/goals.toml"
+    )
+    left = [key for key in rest if key.startswith("everyday/")]
+    assert not left, f"everyday sizes need an entry in bench/goals.toml: {left}"
 
 
 def docstring(key):
@@ -69,7 +78,69 @@ def test_goals_are_complete():
         assert f"<!-- begin {goal['part']} -->" in page, key
         assert goal.get("at_most", 1.0) > 0.0 and goal.get("at_least", 1.0) > 0.0
         assert "at_least" not in goal or goal.get("rival"), key
-        assert set(goal) <= {"part", "work", "rival", "at_most", "at_least", "note"}, key
+        known = {"part", "work", "rival", "at_most", "at_least", "note", "row", "column"}
+        assert set(goal) <= known, key
+
+
+def test_every_rule_of_a_grid_names_points_that_are_there():
+    """A misspelt axis or name would be about all points, or about none."""
+    for name, entry in ENTRIES.items():
+        assert "{" not in entry["work"] or "grid" in entry, name
+        axes = {axis: results.words_of(values) for axis, values in entry.get("grid", {}).items()}
+        fields = {"at_most", "at_least", "note"}
+        for rule in (*entry.get("instead", ()), *entry.get("without", ())):
+            assert set(rule) <= set(axes) | fields and set(rule) & set(axes), name
+            for axis in set(rule) & set(axes):
+                assert set(map(str, rule[axis])) <= set(axes[axis]), name
+
+
+GRID = {
+    "part": "P",
+    "work": "{who}, {size} rounds",
+    "rival": "r",
+    "row": "{who}",
+    "column": "{size} x",
+    "at_least": 1,
+    "instead": [{"at_least": 3, "who": ["b"], "size": [1000]}, {"at_least": 4, "size": [10]}],
+    "without": [{"who": ["a"], "size": [1000]}],
+    "grid": {"who": {"a": "Anna", "b": "Bert"}, "size": [10, 1000]},
+}
+
+
+def test_a_grid_is_a_goal_for_each_of_its_points():
+    found = results.cells("x/y", GRID)
+    assert {key: goal["at_least"] for key, goal in found.items()} == {
+        "x/y[a-10]": 4,
+        "x/y[b-10]": 4,
+        "x/y[b-1000]": 3,
+    }
+    last = found["x/y[b-1000]"]
+    assert (last["work"], last["row"], last["column"]) == ("Bert, 1,000 rounds", "Bert", "1,000 x")
+    assert results.cells("x/y", {"work": "{w}"}) == {"x/y": {"work": "{w}"}}
+
+
+def test_a_grid_is_shown_as_one_table_with_rival_beside_rival(monkeypatch):
+    found = results.cells("x/y", GRID)
+    found |= results.cells("x/z", {**GRID, "rival": "s", "instead": [], "without": []})
+    monkeypatch.setattr(report, "goals", lambda: found)
+    ratios = {"x/y[a-10]": 4.0, "x/y[b-1000]": 2.9, "x/z[b-1000]": 1234.5, "x/z[a-1000]": 0.96}
+    figures = {key: results.Measured(1.0, ratio, 1) for key, ratio in ratios.items()}
+    shown = report.figures_table("P", results.Results({}, "2026-01-02T03:04", figures))
+    assert "How many times faster than r / s" in shown
+    assert shown.splitlines()[2:] == [
+        "|  | 10 x | 1,000 x |",
+        "| --- | --- | --- |",
+        "| Anna | 4 / ? | - / **0.96** |",
+        "| Bert | ? / ? | **2.9** / 1,234 |",
+    ]
+
+
+def test_a_part_is_a_grid_or_a_list():
+    for part in {goal["part"] for goal in GOALS.values()}:
+        here = [goal for goal in GOALS.values() if goal["part"] == part]
+        assert len({("row" in goal, "column" in goal) for goal in here}) == 1, part
+        places = [(goal["row"], goal["column"], goal["rival"]) for goal in here if "row" in goal]
+        assert len(set(places)) == len(places), part
 
 
 def test_laps_are_joined_by_the_least_of_each_seed(tmp_path):

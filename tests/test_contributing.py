@@ -1,5 +1,6 @@
 """CONTRIBUTING.md describes the house as it stands."""
 
+import inspect
 import re
 from pathlib import Path
 
@@ -7,7 +8,12 @@ import pytest
 
 from tests.test_house import DOORS, LONGEST_FILE, ROOMS
 from tests.test_registry import homes
+from uli_fast import errors, guarantees
 from uli_fast._registry import learners
+from uli_fast.guarantees import Guarantee, formulas, phase_bounds
+from uli_fast.kernels import phased_elimination as kernel
+from uli_fast.learners import phased_elimination as learner
+from uli_fast.players import phased_elimination as player
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -44,7 +50,27 @@ def test_the_new_files_of_a_learner_are_those_that_are_looked_for():
     )
     expected = {path.replace("ucb", "x") for path in homes(learners()["UCB"])}
     assert set(new) == expected and len(new) == 6
-    assert len(edited) == 5 and "Six new files and five edited ones" in PAGE
+    assert "Six new files and five edited ones" in PAGE
+    # Two more for some learners, and each says for which.
+    assert edited[5:] == ["uli_fast/guarantees/phase_bounds.py", "docs/proofs_phases.md"]
+    assert len(re.findall(r"^[67]\. \[[^\]]+\]\([^)]+\), if F ", PAGE, flags=re.MULTILINE)) == 2
+    assert "One more if F has steps, and one more for the proof" in PAGE
+
+
+def test_what_it_names_of_learners_and_players_is_there():
+    """Every attribute that a newcomer is told to think of."""
+    told = set(re.findall(r"`(\w+)(?:\(\))?`", SECTIONS["How to add a learner"]))
+    homes = (kernel, learner, player, formulas, phase_bounds, guarantees, errors)
+    known = set().union(*map(dir, (*homes, learner.PhasedElimination, player.PhasedPlayer)))
+    known |= {"arm_state", "advance", "examples", *inspect.signature(Guarantee).parameters}
+    stems = {row.module.removeprefix("learners.") for row in learners().values()}
+    assert told - known - stems == {"x", "name"}
+
+
+def test_its_commands_name_what_is_there():
+    commands = re.findall(r"^```sh\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+    paths = re.findall(r"\b(?:tests|bench)/[\w/.]+", "".join(commands))
+    assert len(paths) >= 6 and all((ROOT / path).exists() for path in paths)
 
 
 def test_its_make_targets_are_there():

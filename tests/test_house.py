@@ -190,7 +190,7 @@ def test_no_module_reads_private_names_of_another(path):
 
 
 # Where kinds are told apart: the runner, and the checks that refuse a wrong one.
-RUNNER = {"uli_fast.simulation.simulate", "uli_fast.simulation.set_batch"}
+RUNNER = {"uli_fast.simulation.simulate", "uli_fast.simulation.outcomes"}
 CHECKS = {"uli_fast.learners._kinds", "uli_fast.problems.kinds"}
 
 

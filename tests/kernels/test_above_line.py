@@ -8,15 +8,16 @@ import pytest
 from scipy.stats import binom, chisquare
 
 import uli_fast as uli
-from uli_fast.kernels.arms.optimism import line_of, restore_indices
+from tests.support.draws import draws
+from uli_fast._support.streams import stream
+from uli_fast.kernels.arms.optimism import Indices, line_of, restore_indices
 from uli_fast.kernels.rewards.above_line import longest_block, play_above, tilt, walk_fresh
-from uli_fast.kernels.rewards.laws import BernoulliBlocks
 from uli_fast.learners._arms import empty_state
+from uli_fast.problems.arms import bernoulli_law
 
 
 def law(p, seed=0, caution=1.0):
-    rng = np.random.default_rng(seed)
-    return BernoulliBlocks(np.array([p]), rng, caution, np.zeros((2, 1), np.int64))
+    return bernoulli_law(np.array([p]), stream(seed, 0), "skip")._replace(caution=caution)
 
 
 @numba.njit
@@ -167,7 +168,7 @@ def test_single_rewards_end_at_the_first_round_outside():
     walk = numba.njit(lambda law, k, low, high, m: walk_fresh(law, 0, k, low, high, m))
     for seed in range(200):
         k, wins = walk(law(0.5, seed), 50, -1.71, 2.413, 0.52)
-        rewards = np.random.default_rng(seed).random(50) < 0.5
+        rewards = draws(seed).random(50) < 0.5
         heights = np.cumsum(rewards) - 0.52 * np.arange(1, 51)
         outside = np.flatnonzero((heights <= -1.71) | (heights >= 2.413))
         assert k == (outside[0] + 1 if outside.size else 50)
@@ -201,7 +202,8 @@ def test_above_its_line_an_arm_leads(learner):
             values = state.total / state.n + bonus
         A, second = int(values.argmax()), float(np.sort(values)[-2])
         n, k = int(state.n[A]), int(rng.integers(2, min(state.n[A], 3000) + 1))
-        indices = restore_indices(rule, state)
+        indices = Indices(*np.zeros((3, 3)))
+        restore_indices(rule, state, indices)
         indices.value[:] = values
         if isinstance(learner, uli.UCB):  # those of the last round
             rivals = [a for a in range(3) if a != A]

@@ -3,14 +3,15 @@
 import numba
 import numpy as np
 
+from uli_fast._support.streams import stream
 from uli_fast.kernels.rewards.blocks import draw_sweeps, plan_sweeps
-from uli_fast.kernels.rewards.laws import BernoulliBlocks, play_one
+from uli_fast.kernels.rewards.laws import play_one
+from uli_fast.problems.arms import bernoulli_law
 
 
 def law(means, caution=1.0, seed=0):
-    means = np.array(means)
-    urn = np.zeros((2, means.size), np.int64)
-    return BernoulliBlocks(means, np.random.default_rng(seed), caution, urn)
+    coins = bernoulli_law(np.array(means), stream(seed, 0), "skip")
+    return coins._replace(caution=caution)
 
 
 @numba.njit

@@ -1,55 +1,65 @@
-"""What Numba is told about our tuples is what it would find out itself; when kernels are stale."""
+"""What Numba recognises at once, and when kernels are stale."""
 
-from typing import NamedTuple
+import ast
+from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import typeof
-from numba.extending import typeof_impl
 
-from uli_fast.kernels._jit import sources_fingerprint, typed_once
-from uli_fast.kernels.mdp.episodes import MdpLaw
-from uli_fast.kernels.rewards.laws import BernoulliBlocks, BernoulliLaw, KnownBernoulli, RealLaw
+import uli_fast as uli
+from uli_fast import kernels
+from uli_fast._support.streams import stream
+from uli_fast.kernels._jit import sources_fingerprint
 
-
-class Plain(NamedTuple):
-    x: np.ndarray
-    rng: np.random.Generator
-
-
-class Recalled(NamedTuple):
-    x: np.ndarray
-    rng: np.random.Generator
+LAWS = {
+    "coins": uli.BernoulliBandit([0.5, 0.4]),
+    "normals": uli.GaussianBandit([0.5, 0.4]),
+    "table": uli.TableBandit(np.eye(2)),
+    "set": uli.LinearBandit([0.5, 0.2], arm_set=uli.arm_sets.Ball(2)),
+}
 
 
-typed_once(Recalled)
-RNG = np.random.default_rng(1)
-FROZEN = np.zeros(3)
-FROZEN.flags.writeable = False
-ARRAYS = (
-    np.zeros(3),
-    FROZEN,
-    np.zeros(6)[::2],
-    np.zeros(3, np.int64),
-    np.zeros((2, 3)),
-    np.zeros((2, 3)).T,
-    np.zeros((2, 3))[:, ::2],
-    np.zeros((2, 2, 2)),
-)
+@pytest.mark.parametrize("engine", ["rounds", "skip"])
+@pytest.mark.parametrize("name", LAWS)
+def test_laws_are_of_arrays_and_numbers(name, engine):
+    """Numba has no quick way to tell the type of anything else: tens of us at each call."""
+    law = LAWS[name].law(stream(1, 0), engine)
+    assert all(type(x) in (np.ndarray, int, float) for x in law), law
 
 
-def test_recalled_types_are_those_worked_out():
-    seen = set()
-    for array in ARRAYS * 2:  # worked out, then recalled
-        expected, found = typeof(Plain(array, RNG)), typeof(Recalled(array, RNG))
-        assert found.types == expected.types and found.instance_class is Recalled
-        seen.add(found.types)
-    assert len(seen) == len(ARRAYS)
+def test_episodes_are_drawn_from_arrays():
+    law = uli.mdps.random_dense(2, 2, 2, seed=0).law(stream(1, 0))
+    assert all(type(x) is np.ndarray for x in law), law
 
 
-@pytest.mark.parametrize("law", [BernoulliLaw, BernoulliBlocks, KnownBernoulli, RealLaw, MdpLaw])
-def test_types_of_laws_are_recalled(law):
-    assert typeof_impl.dispatch(law) is not typeof_impl.dispatch(tuple)
+def decorators(function):
+    return {ast.unparse(x).partition("(")[0] for x in function.decorator_list}
+
+
+def test_rows_of_a_batch_are_taken_by_kernels_that_count_no_references():
+    """Others would count down what was never counted up, and free arrays that are in use."""
+    files = sorted(Path(kernels.__file__).parent.rglob("*.py"))
+    functions = [
+        x
+        for f in files
+        for x in ast.walk(ast.parse(f.read_text()))
+        if isinstance(x, ast.FunctionDef)
+    ]
+    takers = {
+        f.name
+        for f in functions
+        if f.name.endswith("_of") and [a.arg for a in f.args.args[1:]] == ["r"]
+    }
+    assert takers >= {"law_of", "state_of", "record_of", "book_of", "start_of"}
+    callers = [
+        f
+        for f in functions
+        for x in ast.walk(f)
+        if isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id in takers
+    ]
+    assert len(callers) > 20
+    for f in callers:
+        assert decorators(f) & {"lean_kernel", "lean_step", "lean_call"}, f.name
 
 
 def test_an_edit_of_any_kernel_makes_the_cache_stale(tmp_path):

@@ -12,6 +12,7 @@ from tests.support.coupling import (
     random_table,
     totals,
 )
+from uli_fast.kernels.arms import optimistic_lanes
 
 ALGORITHMS = {
     "successive_elimination": (uli.SuccessiveElimination, successive_elimination.play),
@@ -35,6 +36,18 @@ def test_rounds_equals_naive_on_the_same_draws(name):
             learner(delta, R), problem, T, seed=seed, engine="rounds", rounds=range(1, T + 1)
         )
         assert_equals_naive(runs, naive(totals(problem, seed), problem.n_arms, T, delta, R))
+
+
+@pytest.mark.parametrize("means", [[0.6, 0.5, 0.45], [0.5, 0.5], [0.9] + [0.3] * 9])
+@pytest.mark.parametrize("learner", [uli.UCB(0.1), uli.LilUCB(0.1), uli.KLUCB(0.1, R=0.5)])
+def test_rounds_side_by_side_equal_rounds_one_by_one(learner, means, monkeypatch):
+    """However many of the first rounds are played so, and in more than one block of lanes."""
+    problem, early = uli.BernoulliBandit(means), optimistic_lanes.EARLY
+    T, M = early + 2000, optimistic_lanes.LANES + 6
+    whole = uli.simulate(learner, problem, T, M, seed=3, engine="rounds")
+    for rounds in (0, 1, len(means), 777):
+        monkeypatch.setattr(optimistic_lanes, "EARLY", rounds)
+        assert_same_runs(whole, uli.simulate(learner, problem, T, M, seed=3, engine="rounds"))
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -5,7 +5,6 @@ import json
 import math
 import pickle
 from dataclasses import FrozenInstanceError, fields, replace
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -20,7 +19,8 @@ from uli_fast.learners._base import Learner
 from uli_fast.players._described import describe
 from uli_fast.results.record import PER_REPLICATION
 from uli_fast.results.runs import Runs
-from uli_fast.simulation import policy_batch
+from uli_fast.simulation import runner
+from uli_fast.simulation.outcomes import ArmOutcome, PolicyOutcome
 
 # Examples have small constants and short phases, so that something happens early.
 pytestmark = [
@@ -102,12 +102,18 @@ class TestSamePath:
             assert (np.diff(three.plays, axis=1, prepend=0) >= 0).all()
 
     def test_chunks(self, example, problem, engine, monkeypatch):
-        whole = run(example, problem, engine, replications=1)
+        whole = run(example, problem, engine, replications=2)
         monkeypatch.setattr(progress, "SHORT_CHUNK", -1.0)
         monkeypatch.setattr(progress, "LONG_CHUNK", -1.0)  # every chunk halves the budget
-        monkeypatch.setattr(import_module("uli_fast.simulation.simulate"), "FIRST_BUDGET", 1 << 9)
-        monkeypatch.setattr(policy_batch, "FIRST_BUDGET", 1 << 4)
-        assert facts(whole) == facts(run(example, problem, engine, replications=1))
+        monkeypatch.setattr(ArmOutcome, "FIRST_STEPS", 1 << 9)
+        monkeypatch.setattr(PolicyOutcome, "first_budget", 1 << 4)
+        assert facts(whole) == facts(run(example, problem, engine, replications=2))
+
+    @pytest.mark.parametrize("largest", [1, 3])
+    def test_groups(self, example, problem, engine, largest, monkeypatch):
+        whole = run(example, problem, engine, replications=5)
+        monkeypatch.setattr(runner, "LARGEST_GROUP", largest)
+        assert facts(whole) == facts(run(example, problem, engine, replications=5))
 
     def test_saved_and_loaded(self, example, problem, engine, tmp_path):
         runs = run(example, problem, engine)

@@ -1,7 +1,6 @@
 """Exp3.P: lanes and rounds against the naive reference, and what its proof rests on."""
 
 import math
-from importlib import import_module
 
 import mpmath as mp
 import numba
@@ -12,18 +11,38 @@ from scipy.stats import ks_2samp
 import uli_fast as uli
 from tests.naive import exp3p as naive
 from tests.support.coupling import assert_same_runs, counts_at
+from tests.support.draws import draws
 from uli_fast._support import progress
+from uli_fast._support.streams import stream, stream_words
 from uli_fast.kernels import exp3p as kernel
+from uli_fast.kernels.arms.state import RoundRecord
 from uli_fast.learners._adversarial.lanes import LaneTeam
 from uli_fast.learners._adversarial.phases import PlannedPhase
 from uli_fast.learners._arms import empty_state
-from uli_fast.simulation.simulate import generator, generator_words
+from uli_fast.simulation.outcomes import ArmOutcome
 
 
 def team_of(means, seed, replications):
-    words = np.stack([generator_words(seed, r) for r in range(replications)])
-    members = [empty_state(len(means)) for _ in range(replications)]
-    return LaneTeam(1.0 - np.array(means), members, words, uli.Exp3P().rates)
+    words = stream_words(seed, 0, replications)
+    states = empty_state(len(means), rows=(replications,))
+    return LaneTeam(1.0 - np.array(means), states, words, uli.Exp3P().rates)
+
+
+def play(team, rounds):
+    """Play this many rounds, none of which is recorded."""
+    M, K = team.states.n.shape
+    counts, at = np.zeros((M, 1, K), np.int64), np.zeros((M, 1), np.int64)
+    team.play(rounds, RoundRecord(np.array([10**18]), counts, at))
+    assert not at.any()
+
+
+def estimates_of(team):
+    """Return the loss estimates of each replication's active arms, in index order."""
+    return {
+        int(r): estimates
+        for who, _, rows in team.estimates()
+        for r, estimates in zip(who, rows, strict=True)
+    }
 
 
 # A horizon for every polynomial by which weights grow, longest first.
@@ -48,20 +67,19 @@ def test_lanes_follow_the_naive_reference(K, replications, tuned_to):
     team.begin(PlannedPhase(tuned_to, 0.05, math.inf, 1.0))
     rounds = 700
     for chunk in (1, 255, 300, rounds - 556):
-        team.play(chunk)
-        for member in team.members:
-            member.clock[0] += chunk
+        play(team, chunk)
+    assert (team.states.clock[:, 0] == rounds).all()
     for r in sorted({0, replications // 2, replications - 1}):
-        draw = naive.bernoulli_draw(generator_words(5, r), 1.0 - means)
+        draw = naive.bernoulli_draw(stream(5, r), 1.0 - means)
         played, estimates, log_w = naive.phase(list(range(K)), tuned_to, 0.05, draw, rounds)
         counts = counts_at(played, K, [rounds])[0]
-        assert team.members[r].n.tolist() == counts.tolist()
+        assert team.states.n[r].tolist() == counts.tolist()
         for a in range(K):
             where = [t for t, arm in enumerate(played, start=1) if arm == a]
-            assert team.members[r].last[a] == (where[-1] if where else 0)
-        assert team.estimates(r) == pytest.approx(estimates, rel=1e-9)
-        block = next(b for b in team.blocks if r in b.who)
-        w = np.log(block.lanes.w[block.who.index(r) :: block.shape.lanes])
+            assert team.states.last[r, a] == (where[-1] if where else 0)
+        assert estimates_of(team)[r] == pytest.approx(estimates, rel=1e-9)
+        block = next(b for b in team.blocks if r in b.seats.who)
+        w = np.log(block.lanes.w[block.seats.who.tolist().index(r) :: block.shape.lanes])
         assert w - w[0] == pytest.approx(np.array(log_w) - log_w[0], abs=1e-10)
 
 
@@ -82,25 +100,25 @@ def test_members_with_different_arms_share_a_block(tuned_to):
     means = np.array([0.9, 0.2, 0.6, 0.4])
     left = [(0, 1), (1, 2), (0, 3), (2, 3), (1, 3)] * 4 + [(0, 1, 2), (1, 2, 3)] * 3 + [(2,)]
     team = team_of(means, 6, len(left))
-    for member, arms in zip(team.members, left, strict=True):
-        member.active[:] = False
-        member.active[list(arms)] = True
-        member.n[:] = [5, 6, 7, 8]
-        member.last[:] = [1, 2, 3, 4]
-        member.clock[0] = 26
+    team.states.active[:] = False
+    for active, arms in zip(team.states.active, left, strict=True):
+        active[list(arms)] = True
+    team.states.n[:] = [5, 6, 7, 8]
+    team.states.last[:] = [1, 2, 3, 4]
+    team.states.clock[:, 0] = 26
     team.begin(PlannedPhase(tuned_to, 0.05, math.inf, 1.0))
     assert any(isinstance(block.shape, kernel.Wide) for block in team.blocks)
-    team.play(400)
+    play(team, 400)
     for r, arms in enumerate(left[:-1]):
-        draw = naive.bernoulli_draw(generator_words(6, r), 1.0 - means)
+        draw = naive.bernoulli_draw(stream(6, r), 1.0 - means)
         played, estimates, _ = naive.phase(list(arms), tuned_to, 0.05, draw, 400)
         counts = np.array([5, 6, 7, 8]) + counts_at(played, 4, [400])[0]
-        assert team.members[r].n.tolist() == counts.tolist()
+        assert team.states.n[r].tolist() == counts.tolist()
         for a in arms:
             where = [t for t, arm in enumerate(played, start=27) if arm == a]
-            assert team.members[r].last[a] == (where[-1] if where else a + 1)
-        assert team.estimates(r) == pytest.approx(estimates, rel=1e-9)
-    assert team.members[-1].n.tolist() == [5, 6, 7, 8]
+            assert team.states.last[r, a] == (where[-1] if where else a + 1)
+        assert estimates_of(team)[r] == pytest.approx(estimates, rel=1e-9)
+    assert team.states.n[-1].tolist() == [5, 6, 7, 8]
 
 
 @pytest.mark.parametrize("T", HORIZONS.values())
@@ -110,8 +128,7 @@ def test_a_path_does_not_depend_on_chunks_or_recorded_rounds(monkeypatch, T):
     other = uli.simulate(uli.Exp3P(), problem, T, 5, seed=4, rounds=[7, T // 3])
     assert (one.final_plays == other.final_plays).all()
     assert (one.last_play == other.last_play).all()
-    module = import_module("uli_fast.simulation.simulate")
-    monkeypatch.setattr(module, "FIRST_BUDGET", min(1000, T // 2))
+    monkeypatch.setattr(ArmOutcome, "FIRST_STEPS", min(1000, T // 2))
     monkeypatch.setattr(progress, "SHORT_CHUNK", 0.0)
     assert_same_runs(one, uli.simulate(uli.Exp3P(), problem, T, 5, seed=4))
 
@@ -150,7 +167,7 @@ def reward_draw(problem, rng):
 def test_rounds_equal_naive_on_the_same_draws(name, replication):
     problem, T, delta = PROBLEMS[name], 500, 0.2
     runs = uli.simulate(uli.Exp3P(delta), problem, T, replication + 1, seed=6)
-    draw = reward_draw(problem, generator(6, replication))
+    draw = reward_draw(problem, draws(6, replication))
     played, _, _ = naive.phase(list(range(problem.n_arms)), T, delta, draw)
     expected = counts_at(played, problem.n_arms, runs.rounds)
     assert (runs.plays[replication] == expected).all()
@@ -180,11 +197,11 @@ def test_lanes_and_the_reference_agree_in_distribution(tuned_to):
     team = team_of(means, 9, seeds)
     team.begin(PlannedPhase(tuned_to, delta, math.inf, 1.0))
     assert isinstance(team.blocks[0].shape, kernel.Wide)
-    team.play(T)
+    play(team, T)
+    found = estimates_of(team)
     for a in range(K):
-        ours = [member.n[a] for member in team.members]
-        assert ks_2samp(ours, n[:, a]).pvalue > 1e-3
-        ours = [team.estimates(r)[a] for r in range(seeds)]
+        assert ks_2samp(team.states.n[:, a], n[:, a]).pvalue > 1e-3
+        ours = [found[r][a] for r in range(seeds)]
         assert ks_2samp(ours, estimates[:, a]).pvalue > 1e-3
 
 
@@ -198,7 +215,7 @@ def test_lanes_and_rounds_agree_in_distribution_over_whole_runs(T):
     for r in range(seeds):
         state = empty_state(4, np.int64)
         phase = solo.start_phase(np.zeros((4, 0)), T, 0.05)
-        law = problem.law(generator(11, r), "rounds")
+        law = problem.law(stream(11, r), "rounds")
         phase.play(law, np.arange(4), state, 1.0, 1.0, T)
         counts.append(state.n)
     for a in range(4):
@@ -257,9 +274,9 @@ def test_the_condition_holds_with_room_on_long_runs(gaps):
     losses, T, delta = 0.05 + np.array(gaps), 10**6, 0.05
     team = team_of(1.0 - losses, 12, 16)
     team.begin(PlannedPhase(T, delta, math.inf, 1.0))
-    team.play(T)
-    for r, member in enumerate(team.members):
-        ratio = condition_ratio(member.n, team.estimates(r), losses, T, delta)
+    play(team, T)
+    for r, estimates in estimates_of(team).items():
+        ratio = condition_ratio(team.states.n[r], estimates, losses, T, delta)
         assert ratio <= math.sqrt(62)
         assert ratio < 4.0  # observed: at most 2.2
 
@@ -270,10 +287,10 @@ def test_the_condition_can_fail():
     team = team_of(1.0 - losses, 13, 16)
     team.parameters = lambda k, rounds, delta: (0.5, 1e-12)
     team.begin(PlannedPhase(T, delta, math.inf, 1.0))
-    team.play(T)
+    play(team, T)
     ratios = [
-        condition_ratio(m.n, team.estimates(r), losses, T, delta)
-        for r, m in enumerate(team.members)
+        condition_ratio(team.states.n[r], estimates, losses, T, delta)
+        for r, estimates in estimates_of(team).items()
     ]
     assert max(ratios) > math.sqrt(176)
 

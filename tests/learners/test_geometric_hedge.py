@@ -9,10 +9,11 @@ import uli_fast as uli
 from tests.naive import exp3p
 from tests.naive import geometric_hedge as naive
 from tests.support.coupling import counts_at
+from tests.support.draws import draws
+from uli_fast._support.streams import stream
 from uli_fast.geometry import designs
 from uli_fast.learners._arms import empty_state
 from uli_fast.learners.geometric_hedge import RHO, whitened
-from uli_fast.simulation.simulate import generator
 
 
 def arms_of(name):
@@ -66,7 +67,7 @@ def test_simulated_rounds_equal_naive_on_the_same_draws(noise):
     B = {"gaussian": 1.0, "bernoulli": 1.0, "uniform": 2 * (1 + 0.3 * math.sqrt(3))}[noise]
     inner = arms @ problem.theta
     for r in range(3):
-        rng = generator(7, r)
+        rng = draws(7, r)
 
         def draw(p, _, rng=rng):
             i, _ = exp3p.pick(p, rng.random())
@@ -133,7 +134,7 @@ def test_the_condition_holds_with_room_on_long_runs(name):
     for r in range(4):
         phase = uli.GeometricHedge().start_phase(arms, T, delta)
         state = empty_state(K)
-        phase.play(problem.law(generator(8, r)), np.arange(K), state, 0.5, 1.0, T)
+        phase.play(problem.law(stream(8, r)), np.arange(K), state, 0.5, 1.0, T)
         ratio = condition_ratio(state.n, phase.estimates, losses, T, d, delta)
         assert ratio <= 4.0 < math.sqrt(256)
 

@@ -9,11 +9,12 @@ import pytest
 import uli_fast as uli
 from tests.naive import kl_ucb
 from tests.support.coupling import assert_equals_naive, assert_same_runs, random_problem, totals
+from tests.support.skipping import skip_at_once
+from uli_fast._support.streams import stream_words
 from uli_fast.errors import ArgumentError, EngineError, NoGuaranteeError
 from uli_fast.kernels.arms.kl import above, below
 from uli_fast.kernels.arms.state import RoundRecord
 from uli_fast.kernels.kl_ucb import index_of
-from uli_fast.kernels.rewards.laws import KnownBernoulli
 
 
 def exactly(p, q):
@@ -100,22 +101,25 @@ def test_given_noise_it_is_the_index_of_gaussians():
 def path(engine, means, table, T):
     """Return counts at some rounds and last plays on coins that are known beforehand."""
     problem = uli.BernoulliBandit(means)
-    known = KnownBernoulli(*problem.law(np.random.default_rng(0), "skip"), table)
+    known = problem.law(stream_words(0, 0, 1), "skip")._replace(prefix=table)
     rounds = np.unique(np.geomspace(1, T, 60).astype(np.int64))
     record = RoundRecord(
-        rounds, np.zeros((rounds.size, len(means)), np.int64), np.zeros(1, np.int64)
+        rounds, np.zeros((1, rounds.size, len(means)), np.int64), np.zeros((1, 1), np.int64)
     )
     run = uli.KLUCB().begin(problem, known, record, engine, T)
     while not run.advance(1 << 10):
         pass
-    return record.plays.tolist(), run.state.last.tolist()
+    return record.plays.tolist(), run.states.last.tolist()
 
 
 @pytest.mark.parametrize(
     "means", [[0.9, 0.8, 0.85], [0.05, 0.04, 0.03], [0.5, 0.5], [1.0, 0.5], [0.0, 0.0, 0.001]]
 )
-def test_lines_equal_rounds_on_known_coins(means):
+@pytest.mark.parametrize("early", [True, False], ids=["late", "at once"])
+def test_lines_equal_rounds_on_known_coins(means, early, monkeypatch):
     rng, T = np.random.default_rng(3), 40_000
+    if not early:
+        skip_at_once(monkeypatch)
     for _ in range(8):
         table = np.zeros((len(means), T + 1), np.int32)
         np.cumsum(rng.random((len(means), T)) < np.array(means)[:, None], axis=1, out=table[:, 1:])

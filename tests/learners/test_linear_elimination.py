@@ -10,8 +10,8 @@ from scipy.stats import ks_2samp
 import uli_fast as uli
 from tests.naive import linear_elimination as naive
 from tests.support.coupling import assert_equals_naive
+from tests.support.draws import draws
 from uli_fast.geometry.least_squares import least_squares
-from uli_fast.simulation.simulate import generator
 
 
 def random_arms(rng, K, d):
@@ -21,7 +21,7 @@ def random_arms(rng, K, d):
 
 def drawer(problem, seed, replication=0):
     """Return reward(a) as the rounds engine draws it, less the intercept."""
-    rng = generator(seed, replication)
+    rng = draws(seed, replication)
 
     def reward(a):
         if problem.noise == "gaussian":

@@ -8,9 +8,10 @@ import pytest
 import uli_fast as uli
 from tests.naive import exp3p, geometric_hedge, meta_elimination
 from tests.support.coupling import assert_equals_naive, assert_same_runs
+from tests.support.draws import draws
+from uli_fast._support.streams import stream
 from uli_fast.geometry import designs
 from uli_fast.learners.geometric_hedge import RHO
-from uli_fast.simulation.simulate import generator, generator_words
 
 MODES = {"paper": (576.0, 7.0), "sharp-0.7": (236.0, 3.84), "sharp": None}
 
@@ -39,7 +40,7 @@ def test_exp3p_in_lanes_equals_naive_on_the_same_draws(instance):
     learner = uli.MetaElimination(uli.Exp3P(constant=constant), delta, mode=mode)
     runs = uli.simulate(learner, uli.BernoulliBandit(means), T, replications, seed=instance)
     for r in {0, replications - 1}:
-        draw = exp3p.bernoulli_draw(generator_words(instance, r), 1.0 - means)
+        draw = exp3p.bernoulli_draw(stream(instance, r), 1.0 - means)
 
         def phase(arms, T_m, delta_m, rounds, draw=draw):
             return exp3p.phase(arms, T_m, delta_m, draw, rounds)
@@ -53,22 +54,22 @@ def test_exp3p_in_lanes_equals_naive_on_the_same_draws(instance):
 @pytest.mark.filterwarnings(SMALL)
 @pytest.mark.parametrize("instance", range(12))
 def test_geometric_hedge_equals_naive_on_the_same_draws(instance):
-    rng = np.random.default_rng(100 + instance)
-    K, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
-    arms = rng.standard_normal((K, d))
+    made = np.random.default_rng(100 + instance)
+    K, d = int(made.integers(2, 7)), int(made.integers(1, 4))
+    arms = made.standard_normal((K, d))
     arms /= np.linalg.norm(arms, axis=1).max()
-    theta = rng.standard_normal(d)
+    theta = made.standard_normal(d)
     theta /= np.linalg.norm(theta)
-    delta, constant, T = 0.2, 10 ** rng.uniform(-3, -2), 3000
+    delta, constant, T = 0.2, 10 ** made.uniform(-3, -2), 3000
     mode = ("paper", "sharp-0.7", "sharp")[instance % 3]
     learner = uli.MetaElimination(uli.GeometricHedge(constant=constant), delta, mode=mode)
     problem = uli.LinearBandit(theta, arms, noise="bernoulli")
     runs = uli.simulate(learner, problem, T, seed=instance)
-    stream, inner = generator(instance, 0), arms @ theta
+    rng, inner = draws(instance), arms @ theta
 
     def draw(p, left):
-        i, _ = exp3p.pick(p, stream.random())
-        return i, 0.5 - (stream.random() < (1 + inner[left[i]]) / 2)
+        i, _ = exp3p.pick(p, rng.random())
+        return i, 0.5 - (rng.random() < (1 + inner[left[i]]) / 2)
 
     def phase(left, T_m, delta_m, rounds):
         nu = designs.d_optimal(arms[left], RHO).weights

@@ -9,11 +9,12 @@ import pytest
 
 import uli_fast as uli
 from tests.naive import policy_elimination as naive
+from tests.support.draws import draws
 from tests.support.policies import Shrunk, random_mdp, trace_of, trace_of_run
+from uli_fast._support.streams import stream
 from uli_fast.guarantees import policy_schedule
 from uli_fast.guarantees.policy_schedule import Size
 from uli_fast.learners._policies import policy_sets, searched_sets
-from uli_fast.simulation.simulate import generator
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::uli_fast.errors.{name}")
@@ -92,7 +93,7 @@ def test_choices_with_the_real_bonus_equal_enumeration(schedule):
         bonus = naive.paper_bonus(2, 2, policy_schedule.log_iota(size_of(2, 2, 2), length, 0.05))
     else:
         bonus = naive.sharp_bonus(2, policy_schedule.log_weissman(size_of(2, 2, 2), length, 0.05))
-    expected = naive.Estimation(naive.all_policies(2, 2, 2), truth(mdp), bonus, T, generator(4, 0))
+    expected = naive.Estimation(naive.all_policies(2, 2, 2), truth(mdp), bonus, T, draws(4))
     policies = naive.all_policies(2, 2, 2)[expected.trace]
     for method in ("plain", *FAST):
         trace, _ = trace_of(uli.PolicyElimination(0.1, schedule, method), mdp, T, 4)
@@ -226,7 +227,7 @@ def test_many_states_of_one_stage_are_chosen_as_by_enumeration():
     traces = []
     for method in ("plain", "trie"):
         learner = Shrunk(0.1, method=method, log_iota=1e-3, length=600)
-        run = learner.begin(mdp, generator(1, 0), "rounds", 600, np.array([600]))
+        run = learner.begin(mdp, stream(1, 0), "rounds", 600, np.array([600]))
         run.active = policy_sets.PolicySet(mdp.decision_points, A, listed)
         traces.append(trace_of_run(run)[0])
     assert (traces[0] == traces[1]).all()
@@ -364,7 +365,7 @@ def check_phases(mdp, schedule, phases, seed, engine="skip"):
     """
     learner = uli.PolicyElimination(0.1, schedule)
     horizon = sum(learner.plan(size_of(*mdp_size(mdp)), m).episodes for m in range(1, phases + 1))
-    run = learner.begin(mdp, generator(seed, 0), engine, horizon, np.array([horizon]))
+    run = learner.begin(mdp, stream(seed, 0), engine, horizon, np.array([horizon]))
     P, r, mu = truth(mdp)
     everything = naive.all_policies(*mdp_size(mdp))
     value = naive.values(everything, r, P, np.zeros_like(r)) @ mu
@@ -499,7 +500,7 @@ def test_a_block_of_episodes_adds_to_the_recorded_regret():
 def test_a_full_ledger_makes_room_for_a_settled_policy():
     mdp = uli.TabularMDP(np.ones((1, 1, 1, 1)), np.ones((1, 1, 1)))
     learner = uli.PolicyElimination(0.1)
-    run = learner.begin(mdp, generator(1, 0), "skip", 1000, np.array([1000]))
+    run = learner.begin(mdp, stream(1, 0), "skip", 1000, np.array([1000]))
     run.policy_log.size[0] = full = len(run.policy_log.policy)
     run.policy_log.policy[:, 0, 0] = np.arange(1, full + 1)  # others that were played before
     assert run.advance(1)
@@ -513,7 +514,7 @@ def test_episodes_drawn_at_once_have_the_moments_of_episodes():
     mdp = uli.mdps.random_dense(3, 2, 3, seed=8)
     pi = np.array(mdp.optimal_policy)
     n, M = 50, 4000
-    law = mdp.law(np.random.default_rng(3))
+    law = mdp.law(stream(3, 0))
     starts, moves = np.zeros((M, 3)), np.zeros((M, 3, 3, 3))
     for i in range(M):
         model = new_model(mdp)
@@ -553,8 +554,8 @@ def simulate(mdp, T, M=1, **more):
 
 def test_runs_hold_what_the_trace_says():
     mdp, T = uli.mdps.random_dense(3, 2, 3, seed=6), 900
-    trace, run = trace_of(Shrunk(0.1, log_iota=0.05), mdp, T, 11)
-    runs = simulate(mdp, T, seed=11, engine="rounds", rounds=range(1, T + 1))
+    trace, run = trace_of(Shrunk(0.1, log_iota=0.05), mdp, T, 7)
+    runs = simulate(mdp, T, seed=7, engine="rounds", rounds=range(1, T + 1))
     gaps = np.array([mdp.gap(pi) for pi in trace])
     assert runs.regret[0] == pytest.approx(np.cumsum(gaps), abs=1e-9)
     assert runs.final_regret()[0] == pytest.approx(gaps.sum())
@@ -691,7 +692,7 @@ def test_short_phases_that_end_saturated_warn():
 
 def test_a_phase_that_is_mostly_unsaturated_does_not_warn(recwarn):
     mdp = uli.mdps.random_dense(3, 2, 2, seed=1)
-    runs = uli.simulate(Shrunk(0.1, log_iota=0.05), mdp, 50, seed=5)
+    runs = uli.simulate(Shrunk(0.1, log_iota=0.05), mdp, 50, seed=4)
     assert 0.1 < runs.phases[0][0].saturated < 0.9
     assert any(w.category is uli.errors.SaturationWarning for w in recwarn)
     recwarn.clear()

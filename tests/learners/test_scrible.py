@@ -8,7 +8,7 @@ import pytest
 import uli_fast as uli
 from tests.naive import scrible as naive
 from tests.support.coupling import assert_same_runs, counts_at
-from uli_fast.simulation.simulate import generator
+from tests.support.draws import draws
 
 SQUARE = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / 2
 SMALL = "ignore::uli_fast.errors.GuaranteeWarning"
@@ -26,7 +26,7 @@ def test_simulated_rounds_equal_naive_on_the_same_draws(noise):
     inner = SQUARE @ theta
     half = 0.2 * math.sqrt(3)
     for r in range(3):
-        rng = generator(2, r)
+        rng = draws(2, r)
 
         def loss(t, a, rng=rng):
             if noise == "bernoulli":

@@ -7,10 +7,10 @@ import pytest
 
 import uli_fast as uli
 from tests.naive import spanner_elimination as naive
+from uli_fast._support.streams import stream
 from uli_fast.geometry.least_squares import ridge
 from uli_fast.learners import spanner_elimination as module
 from uli_fast.learners.spanner_elimination import SpannerRun
-from uli_fast.simulation.simulate import generator
 
 # The paper's pseudocode loses the best of these arms in one run of six.
 TRAP = np.array([[1.0, 0.0], [1.0 - 1e-6, 1e-3], [0.0, 1.0]])
@@ -47,7 +47,7 @@ def test_the_trap_is_escaped_in_four_hundred_runs(mode):
     problem = uli.LinearBandit([0.5, 0.0], TRAP)
     learner = uli.SpannerElimination(0.1, C=1.1, mode=mode, R=1.0)
     for r in range(400):
-        run = SpannerRun(learner, problem, generator(1, r), "skip", 10**18)
+        run = SpannerRun(learner, problem, stream(1, r), "skip", 10**18)
         for m in range(1, 9):
             run.advance()
             played = np.array([block.arm for block in run.log.blocks if block.phase == m])
@@ -105,7 +105,7 @@ def check_instance(name, d, C, mode, seed, horizon=10**12):
 
 def spanner_is_one(learner, problem, seed):
     """Every spanner, on its own active set, by another solver."""
-    run = SpannerRun(learner, problem, generator(seed, 0), "skip", 10**18)
+    run = SpannerRun(learner, problem, stream(seed, 0), "skip", 10**18)
     for _ in range(11):  # 10^12 rounds and more
         oracle, _, _ = run.phases.active(run.phases.phase + 1)
         run.advance()
@@ -230,7 +230,7 @@ def test_arms_keep_their_numbers(name, mode):
     arms = NUMBERED[name]
     problem = uli.LinearBandit(np.full(arms.shape[1], 0.3), arms)
     run = SpannerRun(
-        uli.SpannerElimination(0.1, mode=mode, R=1.0), problem, generator(1, 0), "skip", 10**12
+        uli.SpannerElimination(0.1, mode=mode, R=1.0), problem, stream(1, 0), "skip", 10**12
     )
     while not run.advance():
         pass
@@ -261,7 +261,7 @@ def test_rounds_and_skip_agree_in_law():
     for engine, seed in (("skip", 1), ("rounds", 2)):
         values = []
         for r in range(200):
-            run = SpannerRun(learner, problem, generator(seed, r), engine, 10**18)
+            run = SpannerRun(learner, problem, stream(seed, r), engine, 10**18)
             run.advance()
             values.append(run.phases.theta[0])
         theta[engine] = values

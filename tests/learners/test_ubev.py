@@ -16,7 +16,7 @@ from tests.learners.test_ucbvi import (
     tables,
 )
 from tests.naive import ubev as naive
-from uli_fast.simulation.simulate import generator
+from tests.support.draws import draws
 
 RIVER = uli.mdps.river_swim(3, 5)
 NAMED = {
@@ -48,7 +48,7 @@ def test_kernel_equals_naive_on_the_same_draws(instance):
     H, S, A = mdp.rewards.shape
     runs = uli.simulate(uli.UBEV(0.1), mdp, T, seed=instance)
     log_term = naive.log_term(S, A, H, 0.1)
-    told = naive.play(tables(mdp), T, log_term, generator(instance, 0), mdp.decision_points)
+    told = naive.play(tables(mdp), T, log_term, draws(instance), mdp.decision_points)
     assert_runs_equal_naive(runs, told, mdp)
     assert runs.policies.shape[1] > 1
     assert not runs.policies[0][:, ~mdp.decision_points].any()
@@ -61,7 +61,7 @@ def test_any_width_equals_naive_on_the_same_draws(name, log_term):
     run = begun(uli.UBEV(0.1), mdp, T, seed=3)
     run.parameter = log_term
     play_to(run, T, 60)
-    told = naive.play(tables(mdp), T, log_term, generator(3, 0), mdp.decision_points)
+    told = naive.play(tables(mdp), T, log_term, draws(3), mdp.decision_points)
     assert_run_equals_naive(run, told)
     assert run.policy_log.size[0] > 1
 

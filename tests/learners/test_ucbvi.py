@@ -7,7 +7,8 @@ import pytest
 
 import uli_fast as uli
 from tests.naive import ucbvi as naive
-from uli_fast.simulation.simulate import generator
+from tests.support.draws import draws
+from uli_fast._support.streams import stream
 
 
 def random_mdp(i):
@@ -39,7 +40,7 @@ def tally(trace):
 
 def begun(learner, mdp, T, seed=0, rounds=None):
     """Return the run that simulate would play."""
-    return learner.begin(mdp, generator(seed, 0), "rounds", T, np.array(rounds or [T]))
+    return learner.begin(mdp, stream(seed, 0), "rounds", T, np.array(rounds or [T]))
 
 
 def play_to(run, t, budget=10**9):
@@ -112,7 +113,7 @@ def test_kernel_equals_naive_on_the_same_draws(instance):
     run = begun(uli.UCBVI(0.1), mdp, T, seed=instance)
     run.parameter = b
     play_to(run, T, 1 + instance)
-    told = naive.play(tables(mdp), T, b, generator(instance, 0), mdp.decision_points)
+    told = naive.play(tables(mdp), T, b, draws(instance), mdp.decision_points)
     assert_run_equals_naive(run, told)
     assert run.policy_log.size[0] > 1
     assert (run.look.Q < mdp.horizon).any()
@@ -122,7 +123,7 @@ def test_kernel_equals_naive_on_the_same_draws(instance):
 def test_its_own_bonus_equals_naive_on_the_same_draws():
     mdp, T = uli.mdps.random_dense(2, 2, 2, seed=5), 30_000
     runs = uli.simulate(uli.UCBVI(0.5), mdp, T, seed=4)
-    told = naive.play(tables(mdp), T, naive.bonus(2, 2, 2, T, 0.5), generator(4, 0))
+    told = naive.play(tables(mdp), T, naive.bonus(2, 2, 2, T, 0.5), draws(4))
     assert_runs_equal_naive(runs, told, mdp)
     assert runs.policies.shape[1] > 1
 

@@ -43,8 +43,12 @@ from uli_fast.experiments.results import Results
 from uli_fast.results import parts
 
 KEPT = Path(__file__).parent / "v0_8_0.zip"
-# Sums of their rewards are drawn by another law of sums since 0.9: same law, other draws.
-DRAWN_OTHERWISE = ("spanner", "spanner_ball")
+# Streams of simulations are of another generator after 0.9: same law, other draws. The others
+# get no random reward, or none that decides anything so early.
+DRAWN_OTHERWISE = (
+    *("se", "betting", "thompson", "lin_ucb", "spanner", "spanner_ball"),
+    *("meta", "scrible", "ubev"),
+)
 pytestmark = [
     pytest.mark.filterwarnings("ignore::uli_fast.errors.SaturationWarning"),
     pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning"),
@@ -271,15 +275,25 @@ def test_a_checkpoint_goes_on(kept, tmp_path, as_then, monkeypatch, name):
     as_then()
     found = checkpointed(name, folder, 3)
     assert facts(found.first(1)) == begun
-    assert facts(found) == facts(checkpointed(name, tmp_path / "today", 3))
+    assert later(facts(found)) == later(facts(checkpointed(name, tmp_path / "today", 3)))
     assert facts(found) == facts(checkpointed(name, folder, 3))
 
 
-def check_same(results, others):
+def later(found):
+    """Return the facts of all replications but the first."""
+    return {name: None if rows is None else rows[1:] for name, rows in found.items()}
+
+
+def first(found):
+    """Return the facts of the first replication."""
+    return {name: None if rows is None else rows[:1] for name, rows in found.items()}
+
+
+def check_same(results, others, part=lambda found: found):
     for problem, comparison in results.comparisons.items():
         assert len(comparison.runs) == 2
         for learner, runs in comparison.runs.items():
-            assert facts(runs) == facts(others.comparisons[problem][learner])
+            assert part(facts(runs)) == part(facts(others.comparisons[problem][learner]))
 
 
 def test_a_folder_of_results_is_reported_and_goes_on(kept, tmp_path, as_then):
@@ -292,9 +306,9 @@ def test_a_folder_of_results_is_reported_and_goes_on(kept, tmp_path, as_then):
     as_then()
     grown = run(kept / "experiment.toml", folder, resume=True, replications=2, progress=False)
     assert grown.complete
-    check_same(grown, Results.load(kept / "merged"))
+    check_same(grown, Results.load(kept / "merged"), first)
     today = run(kept / "experiment.toml", tmp_path / "new", replications=2, progress=False)
-    check_same(grown, today)
+    check_same(grown, today, later)
 
 
 def test_shards_are_merged(kept, tmp_path, as_then, monkeypatch):

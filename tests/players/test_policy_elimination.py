@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import uli_fast as uli
+from tests.support.draws import draws
+from uli_fast._support.streams import stream
 from uli_fast.errors import (
     ArgumentError,
     ConflictingRewardError,
@@ -19,7 +21,6 @@ from uli_fast.errors import (
     UnknownDecisionError,
 )
 from uli_fast.guarantees.policy_schedule import PhasePlan
-from uli_fast.simulation.simulate import generator
 
 REAL_PLAN = uli.PolicyElimination.plan
 SMALL = uli.mdps.random_dense(2, 2, 2, seed=3)
@@ -48,8 +49,8 @@ class World:
     """Draws episodes in the order of the simulation."""
 
     def __init__(self, problem, seed):
-        self.rng = generator(seed, 0)
-        self.law = problem.law(self.rng)
+        self.rng = draws(seed)
+        self.law = problem.law(stream(seed, 0))
 
     def draw(self, cdf):
         return int(np.searchsorted(cdf, self.rng.random(), side="right"))
@@ -117,7 +118,7 @@ def test_immediate_tells_give_the_decisions_of_the_simulation(problem, method):
     T, learner = 450, uli.PolicyElimination(0.1, method=method)
     player = started(problem, learner)
     policies = drive(player, World(problem, 5), T)
-    run = learner.begin(problem, generator(5, 0), "rounds", T, np.array([T]))
+    run = learner.begin(problem, stream(5, 0), "rounds", T, np.array([T]))
     for t in range(T):
         run.advance(1)
         assert (policies[t] == run.path.pi).all(), t
@@ -139,7 +140,7 @@ def test_the_simulation_s_own_schedule_is_followed(real_phases):
     assert player.quota == learner.plan(player._size, 1).episodes < 60
     with pytest.warns(SaturationWarning, match="phase 1 ended saturated"):
         policies = drive(player, world, player.quota)
-    run = learner.begin(SPARSE, generator(1, 0), "rounds", 10**6, np.array([10**6]))
+    run = learner.begin(SPARSE, stream(1, 0), "rounds", 10**6, np.array([10**6]))
     for policy in policies:
         run.advance(1)
         assert (policy == run.path.pi).all()

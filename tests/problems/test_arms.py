@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
+from uli_fast._support.streams import stream
 from uli_fast.errors import NoGuaranteeError
 
 
@@ -53,7 +54,7 @@ def test_sample_means_are_the_means():
         return total
 
     for problem in problems:
-        law = problem.law(np.random.default_rng(0))
+        law = problem.law(stream(0, 0))
         zero = 0 if isinstance(problem, uli.BernoulliBandit) else 0.0
         assert draw(law, zero, 40_000) / 40_000 == pytest.approx(problem.means[0], abs=0.05)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
+from uli_fast._support.streams import stream
 from uli_fast.errors import ArgumentError, EngineError
 from uli_fast.kernels.rewards.laws import draw_reward, play_one, total_after
 from uli_fast.problems.linear import LinearBandit
@@ -82,7 +83,7 @@ def test_equal_arms_tie_exactly():
 @pytest.mark.parametrize("noise", ["gaussian", "bernoulli", "uniform"])
 def test_the_noise_is_centred_and_has_the_right_spread(noise):
     problem = LinearBandit(THETA, ARMS, sigma=0.5, noise=noise)
-    law = problem.law(np.random.default_rng(1))
+    law = problem.law(stream(1, 0))
     for a in range(2):
         sample = rewards(law, a, 40_000)
         if problem.low is not None:
@@ -113,9 +114,9 @@ LAWS = {
 @pytest.mark.parametrize("case", LAWS)
 def test_a_reward_alone_is_what_play_one_adds(case, engine):
     problem = LAWS[case]
-    single = rewards(problem.law(np.random.default_rng(3), engine), 1, 50)
+    single = rewards(problem.law(stream(3, 0), engine), 1, 50)
     zero = 0 if case == "bernoulli" else 0.0
-    total = one_by_one(problem.law(np.random.default_rng(3), engine), 1, 50, zero)
+    total = one_by_one(problem.law(stream(3, 0), engine), 1, 50, zero)
     assert single.sum() == pytest.approx(total, rel=1e-12)
     if case == "bernoulli":
         assert set(single) == {0.0, 1.0}
@@ -125,12 +126,12 @@ def test_a_reward_alone_is_what_play_one_adds(case, engine):
 
 def test_a_table_gives_its_entries_and_nothing_beyond():
     table = np.random.default_rng(4).random((2, 5))
-    law = uli.TableBandit(table).law(np.random.default_rng(0))
+    law = uli.TableBandit(table).law(stream(0, 0))
     assert rewards(law, 1, 8) == pytest.approx([*table[1], 0.0, 0.0, 0.0])
 
 
 def test_a_reward_alone_comes_from_the_urn_first():
-    law = LAWS["bernoulli"].law(np.random.default_rng(5), "skip")
+    law = LAWS["bernoulli"].law(stream(5, 0), "skip")
     law.urn[:, 0] = 40, 11
     assert rewards(law, 0, 40).sum() == 11
     assert (law.urn == 0).all()
@@ -138,7 +139,7 @@ def test_a_reward_alone_comes_from_the_urn_first():
 
 def test_uniform_rewards_are_drawn_one_by_one_in_any_grouping():
     problem = LAWS["uniform"]
-    split, whole = (problem.law(np.random.default_rng(6)) for _ in range(2))
+    split, whole = (problem.law(stream(6, 0)) for _ in range(2))
     assert at_once(split, 0, 30, 70, at_once(split, 0, 0, 30, 0.0)) == at_once(
         whole, 0, 0, 100, 0.0
     )

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import uli_fast as uli
+from uli_fast._support.streams import stream
 from uli_fast.problems import linear
 from uli_fast.problems.linear import draw_mean
 
@@ -56,7 +57,7 @@ def ranks(noise, inner, means, n, rng):
 )
 def test_sums_have_their_law(noise, engine, n, finite):
     problem, rng = problem_of(noise, finite), np.random.default_rng(1)
-    law = problem.law(np.random.default_rng(2), engine)
+    law = problem.law(stream(2, 0), engine)
     for a, arm in enumerate(ARMS):
         drawn = [draw_mean(problem, law, arm, a, n, engine) for _ in range(DRAWS)]
         found = ranks(noise, float(arm @ problem.theta), np.array(drawn), n, rng)
@@ -69,7 +70,7 @@ def test_rewards_drawn_in_parts_are_as_many(monkeypatch, noise):
     problem = problem_of(noise, finite=False)
 
     def drawn():
-        law = problem.law(np.random.default_rng(3), "rounds")
+        law = problem.law(stream(3, 0), "rounds")
         return draw_mean(problem, law, ARMS[0], -1, 100, "rounds")
 
     whole = drawn()
@@ -79,7 +80,7 @@ def test_rewards_drawn_in_parts_are_as_many(monkeypatch, noise):
 
 def test_a_law_keeps_no_mean_of_another_arm():
     problem = uli.LinearBandit([0.5, 0.1], sigma=1e-9, arm_set=uli.arm_sets.Ball(2))
-    law = problem.law(np.random.default_rng(4), "skip")
+    law = problem.law(stream(4, 0), "skip")
     for arm in (*ARMS[:2], ARMS[0]):
         assert draw_mean(problem, law, arm, -1, 10, "skip") == pytest.approx(
             arm @ problem.theta, abs=1e-7

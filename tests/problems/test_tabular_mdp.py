@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
+from uli_fast._support.streams import stream
 from uli_fast.errors import ArgumentError
 from uli_fast.kernels.mdp.episodes import drawn
 
@@ -216,9 +217,9 @@ def test_states_are_drawn_as_often_as_they_should_and_never_if_impossible():
         [[0, 0.3, 0, 0.7, 0], [0.1, 0.2, 0.3, 0.4, 0], [0, 0, 0, 0, 1], [1, 0, 0, 0, 0], [0.2] * 5]
     )
     mdp = TabularMDP(rows[:, None], np.zeros((5, 1)), rows[0], horizon=2)
-    rng = np.random.default_rng(7)
-    law = mdp.law(rng)
-    assert law.rng is rng
+    rng, words = np.random.default_rng(7), stream(7, 0)
+    law = mdp.law(words)
+    assert law.words is words
     u = np.append(rng.random(40_000), [0.0, 0.3, 0.7, 1.0 - 2.0**-53])
     for p, cdf in [(rows[0], law.start), *zip(rows, law.cdf[1, :, 0], strict=True)]:
         share = np.bincount(draws(cdf, u), minlength=5) / u.size
@@ -226,7 +227,7 @@ def test_states_are_drawn_as_often_as_they_should_and_never_if_impossible():
         assert (share[p == 0.0] == 0.0).all()
     # Sums that fall short of 1 by rounding must not reach the states beyond.
     short = np.append(np.full(10, 0.1), [0.0, 0.0])
-    law = TabularMDP(np.tile(short, (12, 1, 1)), np.zeros((12, 1)), short, horizon=1).law(rng)
+    law = TabularMDP(np.tile(short, (12, 1, 1)), np.zeros((12, 1)), short, horizon=1).law(words)
     assert np.cumsum(short)[-1] < 1.0
     assert law.start[9:].tolist() == [1.0, 1.0, 1.0]
     assert draws(law.cdf[0, 3, 0], u).max() == 9

@@ -35,7 +35,7 @@ def test_a_run_is_settled_once_all_worse_arms_are_eliminated(done, rival):
     assert done.settled.all()
     assert not rival.settled.any()  # it eliminates nothing, however late it is
     early = uli.simulate(uli.SuccessiveElimination(0.05), PROBLEM, 100, 4, seed=1)
-    some = uli.simulate(uli.SuccessiveElimination(0.05), PROBLEM, 300, 4, seed=1)
+    some = uli.simulate(uli.SuccessiveElimination(0.05), PROBLEM, 300, 4, seed=2)
     assert not early.settled.any()
     assert (some.eliminated_at[:, 2] > 0).all() and not some.settled.any()
     assert (some.decisions().for_good == (some.eliminated_at > 0)).all()

@@ -9,6 +9,8 @@ import pytest
 
 import uli_fast as uli
 from uli_fast.errors import UliError
+from uli_fast.results.record import COLUMNS
+from uli_fast.results.tables import stacked
 
 PACKAGE = Path(uli.__file__).parent
 ARMS = uli.BernoulliBandit([0.9, 0.5, 0.1], names=["a", "b", "c"])
@@ -102,6 +104,56 @@ def test_the_last_policy_is_that_of_the_last_episode(kinds):
         assert (runs.last_policy(r) == runs.policies[r, last]).all()
     with pytest.raises(UliError, match="too many policies"):
         replace(runs, policies=None).last_policy()
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_what_is_decided_is_said_and_told_from_the_public_names(kinds, kind):
+    runs, expected = kinds[kind], {"set": "points", "policies": "policies"}
+    assert runs.decision_table.kind == expected.get(kind, "arms")
+    given = {f.name: getattr(runs, f.name) for f in fields(runs)}
+    again = uli.Runs(**given)
+    assert again.decision_table.kind == runs.decision_table.kind
+    assert all(getattr(again, name) is value for name, value in given.items())
+    assert (
+        again.digest() == runs.digest() and not given.keys() & vars(again).keys() & COLUMNS.keys()
+    )
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_joined_parts_are_the_whole(kinds, kind):
+    whole = kinds[kind]
+    learner, problem = PAIRS[kind]
+    parts = [
+        uli.simulate(learner, problem, 10**4, n, seed=1, first_replication=at)
+        for at, n in ((0, 1), (1, 2))
+    ]
+    joined = uli.Runs.joined(parts)
+    assert joined.digest() == whole.digest()
+    assert joined.first(1).decision_table.kind == whole.decision_table.kind
+
+
+def test_a_public_name_can_be_given_another_value(kinds):
+    runs = replace(kinds["arms"], elapsed=1.0)
+    runs.eliminated_at, runs.elapsed = None, 2.0
+    assert runs.decision_table.eliminated is None and runs.elapsed == 2.0
+    assert kinds["arms"].eliminated_at is not None and not runs.eliminates_arms
+
+
+@pytest.mark.parametrize("name", ["regret", "last_play"])
+def test_two_tables_take_no_other_names(kinds, name):
+    runs = kinds["arms"]
+    with pytest.raises(TypeError, match=name):
+        uli.Runs.of(runs.decision_table, runs.phase_table, **{name: None})
+
+
+def test_shorter_rows_are_filled_up_with_zeros():
+    parts = [np.ones((2, 1, 2), np.int8), np.full((1, 3, 1), 2, np.int8)]
+    found = stacked(parts)
+    assert found.dtype == np.int8 and found.shape == (3, 3, 2)
+    assert (found[:2, :1] == 1).all() and (found[2:, :, :1] == 2).all() and found.sum() == 10
+    assert (stacked([parts[0], parts[0]]) == 1).all()
+    with pytest.raises(ValueError):
+        stacked([np.ones((1, 2)), np.ones((1, 2, 3))])
 
 
 def asked_for_none(path, names):

@@ -4,7 +4,6 @@ import importlib
 import io
 import threading
 
-import numba
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
@@ -12,13 +11,16 @@ from scipy.stats import ks_2samp
 import uli_fast as uli
 from tests.naive import lil_ucb, phased_elimination, successive_elimination, ucb
 from tests.support.coupling import counts_at, random_table
+from uli_fast._support.streams import stream_words
 from uli_fast.errors import (
     ArgumentError,
     GuaranteeWarning,
     HorizonTooLargeError,
     RewardsExhaustedError,
 )
-from uli_fast.kernels.rewards.laws import KnownBernoulli, play_one, total_after
+from uli_fast.kernels._jit import lean_kernel
+from uli_fast.kernels.rewards.laws import law_of, play_one, total_after
+from uli_fast.problems.arms import bernoulli_law
 from uli_fast.simulation import coupled_runs
 
 SE, PE, UCB, LIL = (
@@ -150,8 +152,9 @@ def test_a_table_that_grows_changes_nothing():
     assert (one.counts(UCB, np.arange(1, columns + 1)) == rival).all()
 
 
-@numba.njit
-def draw(law, a, n, k, total):
+@lean_kernel  # law_of counts no references, and so may be called from such ones only
+def draw(laws, a, n, k, total):
+    law = law_of(laws, 0)
     return play_one(law, a, n, total) if k == 1 else total_after(law, a, n, k, total)
 
 
@@ -177,11 +180,14 @@ def test_the_ith_pull_of_an_arm_pays_both_learners_the_same(problem):
 def test_a_refused_block_leaves_only_what_was_drawn_in_the_urn():
     from uli_fast.kernels.rewards.blocks import draw_sweeps
 
-    sweeps = numba.njit(lambda law, on, n, s, k, room: draw_sweeps(law, on, n, s, k, room))
-    known = np.array([[0, 1, 1, 2, 3, 3, 3, 4, 4]])
+    @lean_kernel
+    def sweeps(laws, on, n, s, k, room):
+        return draw_sweeps(law_of(laws, 0), on, n, s, k, room)
+
+    known = np.array([[0, 1, 1, 2, 3, 3, 3, 4, 4]], np.int32)
     for seed in range(40):
-        urn = np.zeros((2, 1), np.int64)
-        law = KnownBernoulli(np.array([0.6]), np.random.default_rng(seed), 1.0, urn, known)
+        law = bernoulli_law(np.array([0.6]), stream_words(seed, 0, 1), "skip")
+        law, urn = law._replace(prefix=known), law.urn[0]
         assert not sweeps(law, np.ones(1, np.bool_), 2, np.ones(1, np.int64), 20, -1.0)
         n, total, whole = 2, 1, int(urn[1, 0])
         assert urn[0, 0] == 20
@@ -205,7 +211,7 @@ def test_going_back_repeats_the_path(monkeypatch):
     for _ in range(60):
         before = path.t
         path.save()
-        filled += bool(((path._law.urn[0] > 0) & (path.state.n >= columns)).any())
+        filled += bool(((path._law.urn[0, 0] > 0) & (path.state.n >= columns)).any())
         path.advance()
         assert before + 9 < path.t < 10**8
         points = np.linspace(before + 1, path.t, 10).astype(np.int64)

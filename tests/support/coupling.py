@@ -3,7 +3,7 @@
 import numpy as np
 
 import uli_fast as uli
-from uli_fast.simulation.simulate import generator
+from tests.support.draws import draws
 
 
 def random_problem(rng, T, kinds=("bernoulli", "gaussian", "beta", "deterministic", "table")):
@@ -36,7 +36,7 @@ def random_table(rng, K, T):
 
 def totals(problem, seed, replication=0):
     """Return total(a, n), drawing rewards in the order of play as the rounds engine does."""
-    rng = generator(seed, replication)
+    rng = draws(seed, replication)
     sums = [[0.0] for _ in range(problem.n_arms)]
     kind = type(problem).__name__
 

@@ -6,8 +6,9 @@ import numpy as np
 
 import uli_fast as uli
 from tests.naive import policy_elimination as naive
+from tests.support.draws import draws
+from uli_fast._support.streams import stream
 from uli_fast.guarantees.policy_schedule import PhasePlan
-from uli_fast.simulation.simulate import generator
 
 
 @dataclass(frozen=True)
@@ -32,16 +33,14 @@ class Shrunk(uli.PolicyElimination):
             horizon,
             [self.length * 2 ** (m - 1) for m in phases],
             [naive.paper_bonus(H, S, self.log_iota / m) for m in phases],
-            generator(seed, 0),
+            draws(seed),
             mdp.decision_points,
         )
 
 
 def trace_of(learner, mdp, horizon, seed, engine="rounds"):
     """Return the policy of each episode, (T, H, S), and the run, played one by one."""
-    return trace_of_run(
-        learner.begin(mdp, generator(seed, 0), engine, horizon, np.array([horizon]))
-    )
+    return trace_of_run(learner.begin(mdp, stream(seed, 0), engine, horizon, np.array([horizon])))
 
 
 def trace_of_run(run):

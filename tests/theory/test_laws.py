@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 import uli_fast as uli
+from tests.support.skipping import skip_at_once
 
 CASES = {
     "SE bernoulli": (uli.SuccessiveElimination(0.1), uli.BernoulliBandit([0.9, 0.6, 0.5]), 4000),
@@ -44,8 +45,14 @@ def pvalues_of(one, two):
     return [ks_2samp(x, y, method="asymp").pvalue for x, y in pairs]
 
 
+@pytest.fixture
+def at_once(monkeypatch):
+    """Let optimistic learners skip from the first round on."""
+    skip_at_once(monkeypatch)
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_skipping_has_the_law_of_rounds(case):
+def test_skipping_has_the_law_of_rounds(case, at_once):
     learner, problem, T = CASES[case]
     skip = uli.simulate(learner, problem, T, 3000, seed=21, engine="skip", rounds=[T // 3, T])
     play = uli.simulate(learner, problem, T, 3000, seed=22, engine="rounds", rounds=[T // 3, T])
@@ -62,7 +69,7 @@ def test_skipping_has_the_law_of_rounds(case):
 @pytest.mark.parametrize(
     "learner", [uli.SuccessiveElimination(0.1), uli.UCB(0.1), uli.LilUCB(0.1), uli.KLUCB()]
 )
-def test_refused_blocks_keep_the_law(learner, caution, monkeypatch):
+def test_refused_blocks_keep_the_law(learner, caution, at_once, monkeypatch):
     # Without caution about every second block is refused and revealed one by one.
     problem, T = uli.BernoulliBandit([0.6, 0.5, 0.45]), 20_000
     usual = uli.simulate(learner, problem, T, 100, seed=23, engine="skip")
@@ -81,7 +88,7 @@ def test_refused_blocks_keep_the_law(learner, caution, monkeypatch):
 
 @pytest.mark.parametrize("caution", [1.0, 0.05])
 @pytest.mark.parametrize("learner", [uli.UCB(0.1), uli.LilUCB(0.1), uli.KLUCB()])
-def test_ties_keep_the_law_over_long_horizons(learner, caution, monkeypatch):
+def test_ties_keep_the_law_over_long_horizons(learner, caution, at_once, monkeypatch):
     """Where leads are long and end by chance; with little caution blocks often end early."""
     problem, T = uli.BernoulliBandit([0.5, 0.5, 0.5]), 300_000
     careful = uli.BernoulliBandit.law
@@ -97,7 +104,7 @@ def test_ties_keep_the_law_over_long_horizons(learner, caution, monkeypatch):
     assert skip.tv_bound == 0.0
 
 
-def test_long_leads_end_when_a_rival_has_grown():
+def test_long_leads_end_when_a_rival_has_grown(at_once):
     """Bad arms come back by their bonus alone, in the midst of blocks as long as all before."""
     problem, T = uli.BernoulliBandit([0.95, 0.2, 0.1]), 100_000
     skip = uli.simulate(uli.UCB(0.1), problem, T, 600, seed=27, engine="skip", rounds=[T // 3, T])
@@ -117,13 +124,15 @@ def test_large_binomial_draws_are_split_without_bias():
     # 3e13 pulls per draw: mean and variance of the sum, from the kernel's own draws.
     import numba
 
-    from uli_fast.kernels.rewards.laws import LARGEST_DRAW, BernoulliLaw, total_after
+    from uli_fast._support.streams import stream
+    from uli_fast.kernels.draws.binomial import LARGEST_DRAW
+    from uli_fast.kernels.rewards.laws import BernoulliLaw, total_after
 
     @numba.njit
     def draw(law, k):
         return total_after(law, 0, 0, k, 0)
 
-    law = BernoulliLaw(np.array([0.3]), np.random.default_rng(4))
+    law = BernoulliLaw(np.array([0.3]), stream(4, 0))
     k = 3 * LARGEST_DRAW + 7
     z = np.array([(draw(law, k) - 0.3 * k) / np.sqrt(0.21 * k) for _ in range(2000)])
     assert abs(z.mean()) < 4 / np.sqrt(2000)

@@ -21,6 +21,13 @@ def test_rows_say_that_they_are_ours():
     assert not any(statement.startswith("Ours") for statement in others)
 
 
+@pytest.fixture(autouse=True)
+def afresh():
+    """Forget tables of F that a sabotage has left behind."""
+    yield
+    betting_looks._table.cache_clear()
+
+
 def threshold_over(factor):
     """Return a sabotage: arms are dropped at a fraction of the threshold."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import re
@@ -49,20 +50,23 @@ def schedule(name: str, value: Any) -> str | tuple[float, float]:
 def recorded_rounds(name: str, value: Iterable[Any] | None, last: int) -> I64:
     """Return sorted distinct rounds within 1..last; by default 100 log-spaced ones."""
     if value is None:
-        spaced = {round(math.exp(x)) for x in np.linspace(0.0, math.log(last), 100)}
-        rounds = {min(max(r, 1), last) for r in spaced} | {1, last}
-    else:
-        try:
-            rounds = {whole(name, r) for r in value}
-        except TypeError:
-            raise ArgumentError(
-                name, f"must be a sequence of whole numbers, got {value!r}"
-            ) from None
-        if not rounds:
-            raise ArgumentError(name, "must hold at least one round")
-        if max(rounds) > last:
-            raise ArgumentError(name, f"must not lie beyond the horizon, got {max(rounds)}")
+        return np.array(_log_spaced(last), dtype=np.int64)
+    try:
+        rounds = {whole(name, r) for r in value}
+    except TypeError:
+        raise ArgumentError(name, f"must be a sequence of whole numbers, got {value!r}") from None
+    if not rounds:
+        raise ArgumentError(name, "must hold at least one round")
+    if max(rounds) > last:
+        raise ArgumentError(name, f"must not lie beyond the horizon, got {max(rounds)}")
     return np.array(sorted(rounds), dtype=np.int64)
+
+
+@functools.lru_cache(64)
+def _log_spaced(last: int) -> tuple[int, ...]:
+    """Return some 100 rounds; it takes as long as a short run, and horizons come again."""
+    spaced = {round(math.exp(x)) for x in np.linspace(0.0, math.log(last), 100)}
+    return tuple(sorted({min(max(r, 1), last) for r in spaced} | {1, last}))
 
 
 def jobs(name: str, value: Any) -> int:

@@ -42,7 +42,7 @@ class Progress:
     """Collects the fraction done of each task and passes the mean on."""
 
     def __init__(self, tasks: int, show: Callable[[float], None] | None) -> None:
-        self._tasks = tasks
+        self.tasks = tasks
         self._show = show
         self._done = 0
         self._running: dict[int, float] = {}
@@ -58,7 +58,7 @@ class Progress:
                 self._done += 1
             else:
                 self._running[task] = fraction
-            self._show((self._done + sum(self._running.values())) / self._tasks)
+            self._show((self._done + sum(self._running.values())) / self.tasks)
 
 
 @contextmanager
@@ -69,11 +69,32 @@ def progress_bar(progress: bool | Callable[[float], None] | None, tasks: int) ->
     elif progress or (progress is None and sys.stderr is not None and sys.stderr.isatty()):
         bar = _Bar(0.0 if progress else PATIENCE)
         try:
-            yield Progress(tasks, bar.show)
+            with _told_of_compiling(bar):
+                yield Progress(tasks, bar.show)
         finally:
             bar.close()
     else:
         yield Progress(tasks, None)
+
+
+@contextmanager
+def _told_of_compiling(bar: _Bar) -> Iterator[None]:
+    """Let a bar say so while kernels are compiled."""
+    from numba.core import event
+
+    class CompileListener(event.Listener):  # type: ignore[misc]
+        depth = 0  # kernels compile those they call
+
+        def on_start(self, event: object) -> None:
+            self.depth += 1
+            bar.do("compiling")
+
+        def on_end(self, event: object) -> None:
+            self.depth -= 1
+            bar.do("compiling" if self.depth else "simulating")
+
+    with event.install_listener("numba:compile", CompileListener()):
+        yield
 
 
 class _Bar:
@@ -82,26 +103,39 @@ class _Bar:
     def __init__(self, patience: float) -> None:
         self._visible_from = time.monotonic() + patience
         self._bar: object | None = None
+        self._doing, self._fraction = "simulating", 0.0
 
     def show(self, fraction: float) -> None:
+        """Show how much is done."""
+        self._fraction = fraction
+        self._draw()
+
+    def do(self, doing: str) -> None:
+        """Show what is done."""
+        if doing != self._doing or self._bar is None:
+            self._doing = doing
+            self._draw()
+
+    def _draw(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
         if self._bar is None and time.monotonic() >= self._visible_from:
             columns = (
-                TextColumn("simulating"),
+                TextColumn("{task.fields[doing]}"),
                 BarColumn(),
                 TextColumn("{task.description}"),
             )
             console = Console(stderr=True)
             self._bar = RichProgress(*columns, console=console, transient=console.is_terminal)
-            self._task = self._bar.add_task("", total=1.0)
+            self._task = self._bar.add_task("", total=1.0, doing=self._doing)
             self._bar.start()
         if isinstance(self._bar, RichProgress):
-            left = self._bar.tasks[0].time_remaining
+            left, fraction = self._bar.tasks[0].time_remaining, self._fraction
             said = percentage(fraction) + ("" if left is None else f", {duration(left)} left")
-            self._bar.update(self._task, completed=fraction, description=said)
+            done = {"completed": fraction, "description": said, "doing": self._doing}
+            self._bar.update(self._task, **done)  # type: ignore[arg-type]
 
     def close(self) -> None:
         from rich.progress import Progress as RichProgress

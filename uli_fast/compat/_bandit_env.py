@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium import spaces
 
 from uli_fast import _check
@@ -37,7 +38,8 @@ class BanditEnv(gymnasium.Env[Any, Any]):
     ) -> tuple[int, dict[str, Any]]:
         """Begin again; the i-th pulls of a TableBandit begin again too."""
         super().reset(seed=seed)
-        self._rewards = RewardBuffer(self.problem.law(self.np_random), self.problem.n_arms)
+        words = self.np_random.integers(2**64, size=4, dtype=np.uint64)
+        self._rewards = RewardBuffer(self.problem.law(words), self.problem.n_arms)
         self._t = 0
         return 0, {}
 

@@ -21,12 +21,11 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba import config, types
-from numba.extending import intrinsic, overload, typeof_impl
+from numba.extending import intrinsic, overload
 
 from uli_fast.errors import CacheWarning
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_Class = TypeVar("_Class", bound=type)
 
 
 def sources_fingerprint(kernels: Path) -> str:
@@ -78,12 +77,13 @@ def kernel(function: _Function) -> _Function:
 
 
 def lean_kernel(function: _Function) -> _Function:
-    """Compile a loop that allocates nothing, and so needs no counts of references.
+    """Compile what allocates nothing, and so needs no counts of references.
 
-    Counting those of a dozen arrays costs more than an episode of a small MDP. Numba refuses
-    to compile what would need the counts.
+    Counting those of a dozen arrays costs more than a round of an algorithm, and compiling the
+    counts as long as the rest. Numba refuses to compile what would need them. Called from a lean
+    step it stays out of it: Numba hands the order to inline down to all that a step calls.
     """
-    return _compile(function, keep=CACHE_FOLDER is not None, _nrt=False)
+    return _compile(function, keep=CACHE_FOLDER is not None, _nrt=False, forceinline=False)
 
 
 def step(function: _Function) -> _Function:
@@ -114,7 +114,9 @@ def _compile(function: _Function, keep: bool, **flags: Any) -> _Function:
     theirs = config.CACHE_DIR
     config.CACHE_DIR = str(CACHE_FOLDER) if keep else theirs
     try:
-        compiled = numba.njit(nogil=True, error_model="numpy", cache=keep, **flags)(function)
+        compiled = numba.njit(
+            nogil=True, error_model="numpy", cache=keep, no_cfunc_wrapper=True, **flags
+        )(function)
     finally:
         config.CACHE_DIR = theirs
     return cast(_Function, compiled)
@@ -125,30 +127,17 @@ def by_type(function: Callable[..., Any]) -> Callable[[_Function], _Function]:
     return cast(Callable[[_Function], _Function], overload(function, strict=False))
 
 
-def typed_once(fields: _Class) -> _Class:
-    """Let Numba recall the types of a tuple of arrays, small numbers and a generator.
-
-    It has no quick way to recognise a generator, and so works out the type of every field again
-    at each call: tens of us, as much as a whole run that skips. Fields whose type depends on
-    more than their class, such as tuples, or integers from 2^63 on, must not be among them.
-    """
-    known: dict[tuple[Any, ...], Any] = {}
-    work_out = typeof_impl.dispatch(tuple)
-
-    def recall(value: tuple[Any, ...], context: Any) -> Any:
-        key = tuple(
-            [
-                (x.dtype, x.ndim, x.flags.num) if isinstance(x, np.ndarray) else type(x)
-                for x in value
-            ]
-        )
-        found = known.get(key)
-        if found is None:
-            found = known[key] = work_out(value, context)
-        return found
-
-    typeof_impl.register(fields, recall)
-    return fields
+def lean_by_type(function: Callable[..., Any]) -> Callable[[_Function], _Function]:
+    """Do as ``by_type`` does, with bodies that are compiled as ``lean_step`` would."""
+    flags = {
+        "nogil": True,
+        "error_model": "numpy",
+        "_nrt": False,
+        "forceinline": True,
+        "no_cfunc_wrapper": True,
+    }
+    chosen = overload(function, jit_options=flags, strict=False)
+    return cast(Callable[[_Function], _Function], chosen)
 
 
 def fma(a: float, b: float, c: float) -> float:

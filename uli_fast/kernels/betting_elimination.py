@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64, Total
-from uli_fast.kernels._jit import by_type, kernel, lean_kernel, lean_step
+from uli_fast.kernels._jit import lean_by_type, lean_kernel, lean_step
 from uli_fast.kernels.arms.state import (
     ROUND,
     ArmState,
@@ -27,6 +27,8 @@ from uli_fast.kernels.arms.state import (
     next_stop,
     note,
     play_out,
+    record_of,
+    state_of,
 )
 from uli_fast.kernels.betting.book import (
     ENTERED,
@@ -36,6 +38,7 @@ from uli_fast.kernels.betting.book import (
     SWEEPS,
     Bets,
     Book,
+    book_of,
     count,
     fold,
     set_bets,
@@ -44,28 +47,41 @@ from uli_fast.kernels.betting.book import (
     take_sums,
 )
 from uli_fast.kernels.betting.wealth import LOG_2, log_add, log_mix, next_look
+from uli_fast.kernels.draws.coins import toss
 from uli_fast.kernels.rewards.laws import (
     DETERMINISTIC,
     GAUSSIAN,
     BernoulliLaw,
     Law,
     RealLaw,
+    law_of,
     play_one,
     total_after,
 )
 
+# Logarithms of the number of bets; there are 67.
+LOG_OF = np.log(np.maximum(np.arange(128.0), 1.0))
 # A bet leaves for ever once it has less than e^-60 of its money for every pair.
 WORTHLESS = -60.0
 
 
 class BlockStart(NamedTuple):
-    """Counts and sums at the last look."""
+    """Counts and sums at the last look, and room for a sweep."""
 
     n: I64  # (K,)
     total: Total  # (K,)
+    order: I64  # (K + r,) which arm is played when
+    wins: I64  # (K + r,)
+    p: F64  # (K + r,)
 
 
-@kernel
+@lean_step
+def start_of(starts: BlockStart, r: int) -> BlockStart:
+    """Return the start of replication r of a batch, whose replications share the room."""
+    return BlockStart(starts.n[r], starts.total[r], starts.order, starts.wins, starts.p)
+
+
+@lean_kernel
 def lead(M: F64, active: B1) -> int:
     """Return the survivor with the largest sum of sweep means, the smallest index among equals."""
     j = -1
@@ -97,8 +113,17 @@ def log_grid_bound(book: Book, bets: Bets, j: int, a: int) -> float:
     g0, g1 = book.mark[FIRST], book.mark[ENTERED]
     top = bets.log_rest[g1]
     for g in range(g0, g1):
-        top = max(top, w[g] + P[j, g] + Q[a, g])
-    return float(top + math.log(g1 - g0 + 1.0))
+        x = w[g] + P[j, g] + Q[a, g]
+        top = x if x > top else top
+    return float(top + LOG_OF[g1 - g0 + 1])
+
+
+@lean_step
+def log_second_bound(book: Book, bets: Bets, j: int, a: int, D: float) -> float:
+    """Return what log_second does not exceed, as log Phi <= 0 and log(1 + x) >= x / (1 + x)."""
+    R, rho = bets.test[1], bets.test[2]
+    v, ahead = R * R * (book.V[j] + book.V[a]), (D if D > 0.0 else 0.0)
+    return float(LOG_2 + (0.5 * ahead * ahead - 0.5 * v) / (v + rho))
 
 
 @lean_step
@@ -108,7 +133,7 @@ def log_second(book: Book, bets: Bets, j: int, a: int, D: float) -> float:
     return log_mix(D, R * R * (book.V[j] + book.V[a]), rho)
 
 
-@kernel
+@lean_kernel
 def log_wealth(book: Book, bets: Bets, j: int, a: int, D: float) -> float:
     """Return the log of the money on "j beats a", D being how far ahead j's sum is."""
     mixed = log_second(book, bets, j, a, D)
@@ -117,18 +142,18 @@ def log_wealth(book: Book, bets: Bets, j: int, a: int, D: float) -> float:
     return log_add(log_grid(book, bets, j, a), mixed) - LOG_2
 
 
-@kernel
+@lean_kernel
 def beats(book: Book, bets: Bets, j: int, a: int, D: float) -> bool:
     """Return whether the money on "j beats a" has reached the threshold."""
     limit = bets.test[0]
-    if bets.u.shape[0] > 0:  # most tests fail by far
-        most = log_grid_bound(book, bets, j, a)
-        if log_add(most, log_second(book, bets, j, a, D)) - LOG_2 < limit:
-            return False
+    almost = limit - 1e-9  # beyond the rounding of the bounds
+    if log_second_bound(book, bets, j, a, D) < almost:  # most tests fail by far
+        if bets.u.shape[0] == 0 or log_grid_bound(book, bets, j, a) < almost:
+            return False  # half of each is no more than the larger
     return bool(log_wealth(book, bets, j, a, D) >= limit)
 
 
-@kernel
+@lean_kernel
 def misses(book: Book, bets: Bets, active: B1, mu: F64) -> bool:
     """Return whether the event of the proof fails at this look.
 
@@ -145,7 +170,7 @@ def misses(book: Book, bets: Bets, active: B1, mu: F64) -> bool:
     return False
 
 
-@kernel
+@lean_kernel
 def drop_worthless(book: Book, active: B1) -> None:
     """Let the largest bets go once they have lost for every pair of survivors."""
     mark = book.mark
@@ -159,7 +184,7 @@ def drop_worthless(book: Book, active: B1) -> None:
         mark[FIRST] += 1
 
 
-@kernel
+@lean_kernel
 def eliminate(book: Book, bets: Bets, active: B1, eliminated: I64, t: int) -> None:
     """Drop the arms that the leader beats, name the leader, and set the bets (a look)."""
     mark, K = book.mark, active.shape[0]
@@ -183,7 +208,7 @@ def reward_kind(law: Law) -> int:
 BINARY, ALIKE, SINGLE, UNBOUNDED = 0, 1, 2, 3
 
 
-@by_type(reward_kind)
+@lean_by_type(reward_kind)
 def _reward_kind(law: Any) -> Callable[..., int]:
     if law.instance_class is not RealLaw:
         return lambda law: BINARY
@@ -196,7 +221,7 @@ def _kind_of_real(law: Any) -> int:
     return UNBOUNDED if law.kind == GAUSSIAN else SINGLE
 
 
-@kernel
+@lean_kernel
 def sweep_order(active: B1, leader: int, r: int, order: I64) -> int:
     """Write down which arm is played when in a sweep; return the rounds of a sweep."""
     L = 0
@@ -208,7 +233,7 @@ def sweep_order(active: B1, leader: int, r: int, order: I64) -> int:
     return L
 
 
-@kernel
+@lean_kernel
 def note_block(record: RoundRecord, n: I64, order: I64, L: int, t: int, k: int) -> None:
     """Record k sweeps of L rounds after round t; n is from before."""
     rounds, plays, at = record.rounds, record.plays, record.at[0]
@@ -222,14 +247,23 @@ def note_block(record: RoundRecord, n: I64, order: I64, L: int, t: int, k: int) 
     record.at[0] = at
 
 
-@kernel
+@lean_kernel
+def total_of(n: I64) -> int:
+    """Return the sum of counts."""
+    total = 0
+    for a in range(n.shape[0]):
+        total += n[a]
+    return total
+
+
+@lean_kernel
 def note_last(last: I64, order: I64, L: int, t: int, first: int, k: int) -> None:
     """Set the last plays of k rounds after round t that begin at place ``first`` of a sweep."""
     for i in range(max(0, k - L), k):
         last[order[(first + i) % L]] = t + i + 1
 
 
-@kernel
+@lean_kernel
 def close_block(law: Law, state: ArmState, start: BlockStart, book: Book, bets: Bets) -> None:
     """Enter what was played since the last look, and look."""
     kind, leader = reward_kind(law), book.mark[LEADER]
@@ -251,34 +285,28 @@ def close_block(law: Law, state: ArmState, start: BlockStart, book: Book, bets: 
     eliminate(book, bets, state.active, state.eliminated, state.clock[ROUND])
 
 
-@lean_kernel
-def count_wins(rng: np.random.Generator, p: F64, wins: I64, L: int, k: int) -> None:
-    """Play k sweeps of L coins with probabilities p, in turn, and count."""
-    for _ in range(k):
-        for i in range(L):
-            wins[i] += rng.random() < p[i]
-
-
-def play_sweeps(law: Law, state: ArmState, order: I64, L: int, k: int) -> int:
+def play_sweeps(law: Law, state: ArmState, start: BlockStart, L: int, k: int) -> int:
     """Play whole sweeps, at most k, where that is quick; return how many (compiled code only)."""
     raise TypeError("play_sweeps is called from compiled kernels only")
 
 
-@by_type(play_sweeps)
-def _play_sweeps(law: Any, state: Any, order: Any, L: Any, k: Any) -> Callable[..., int]:
-    return _toss if law.instance_class is BernoulliLaw else lambda law, state, order, L, k: 0
+@lean_by_type(play_sweeps)
+def _play_sweeps(law: Any, state: Any, start: Any, L: Any, k: Any) -> Callable[..., int]:
+    return _toss if law.instance_class is BernoulliLaw else lambda law, state, start, L, k: 0
 
 
-def _toss(law: Any, state: Any, order: Any, L: Any, k: Any) -> int:
-    wins, arms = np.zeros(L, np.int64), order[:L]
-    count_wins(law.rng, law.mu[arms], wins, L, k)
+def _toss(law: Any, state: Any, start: Any, L: Any, k: Any) -> int:
+    arms, p, wins = start.order, start.p, start.wins
+    for i in range(L):
+        p[i], wins[i] = law.mu[arms[i]], 0
+    toss(law.words, p, wins, L, k)
     for i in range(L):
         state.n[arms[i]] += k
         state.total[arms[i]] += wins[i]
     return int(k)
 
 
-@kernel
+@lean_kernel
 def play_turns(
     law: Law, state: ArmState, book: Book, bets: Bets, order: I64, L: int, first: int, k: int
 ) -> None:
@@ -297,29 +325,29 @@ def play_turns(
             i = 0
 
 
-@kernel
+@lean_kernel
 def play_rounds(
     law: Law,
     state: ArmState,
+    record: RoundRecord,
     start: BlockStart,
     book: Book,
     bets: Bets,
-    record: RoundRecord,
     T: int,
     budget: int,
-) -> bool:
-    """Play single rounds until T or until the budget is spent; say whether T is reached."""
-    order = np.empty(state.n.shape[0] + bets.r, np.int64)
+) -> int:
+    """Play single rounds until T or until the budget is spent; return what is left of it."""
+    order = start.order
     while budget > 0 and state.clock[ROUND] < T:
         if count_active(state.active) == 1:
             play_out(state, record, int(np.argmax(state.active)), T)
             break
         L = sweep_order(state.active, book.mark[LEADER], bets.r, order)
-        t, began = state.clock[ROUND], start.n.sum()
+        t, began = state.clock[ROUND], total_of(start.n)
         end = began + (book.mark[LOOK] - book.mark[SWEEPS]) * L
         k = min(min(end, next_stop(record)) - t, budget)
         first = (t - began) % L
-        whole = play_sweeps(law, state, order, L, k // L) if first == 0 and k >= L else 0
+        whole = play_sweeps(law, state, start, L, k // L) if first == 0 and k >= L else 0
         play_turns(law, state, book, bets, order, L, first, k - whole * L)
         note_last(state.last, order, L, t, first, k)
         state.clock[ROUND] = t + k
@@ -327,10 +355,10 @@ def play_rounds(
         note(record, state.n, t + k)
         if t + k == end:
             close_block(law, state, start, book, bets)
-    return bool(state.clock[ROUND] == T)
+    return budget
 
 
-@kernel
+@lean_kernel
 def draw_block(law: Law, state: ArmState, book: Book, a: int, r: int, k: int) -> None:
     """Draw k rewards of arm a: their sum, or each where the book needs it."""
     if reward_kind(law) == SINGLE:
@@ -344,19 +372,19 @@ def draw_block(law: Law, state: ArmState, book: Book, a: int, r: int, k: int) ->
         state.n[a] += k
 
 
-@kernel
+@lean_kernel
 def play_skipping(
     law: Law,
     state: ArmState,
+    record: RoundRecord,
     start: BlockStart,
     book: Book,
     bets: Bets,
-    record: RoundRecord,
     T: int,
     budget: int,
-) -> bool:
-    """Play from look to look until T or until the budget is spent; say whether T is reached."""
-    order = np.empty(state.n.shape[0] + bets.r, np.int64)
+) -> int:
+    """Play from look to look until T or until the budget is spent; return what is left of it."""
+    order = start.order
     while budget > 0 and state.clock[ROUND] < T:
         budget -= 1
         if count_active(state.active) == 1:
@@ -374,4 +402,60 @@ def play_skipping(
         state.clock[ROUND] = t + k * L
         if state.clock[ROUND] <= T:
             close_block(law, state, start, book, bets)
-    return bool(state.clock[ROUND] >= T)
+    return budget
+
+
+@lean_kernel
+def batch_rounds(
+    law: Law,
+    states: ArmState,
+    record: RoundRecord,
+    starts: BlockStart,
+    books: Book,
+    bets: Bets,
+    T: int,
+    budget: int,
+) -> bool:
+    """Play single rounds of all replications in turn; say whether all have reached T."""
+    for r in range(states.clock.shape[0]):
+        if states.clock[r, ROUND] < T and budget > 0:
+            start, book = start_of(starts, r), book_of(books, r)
+            budget = play_rounds(
+                law_of(law, r),
+                state_of(states, r),
+                record_of(record, r),
+                start,
+                book,
+                bets,
+                T,
+                budget,
+            )
+    return bool(states.clock[-1, ROUND] >= T)
+
+
+@lean_kernel
+def batch_skipping(
+    law: Law,
+    states: ArmState,
+    record: RoundRecord,
+    starts: BlockStart,
+    books: Book,
+    bets: Bets,
+    T: int,
+    budget: int,
+) -> bool:
+    """Skip through all replications in turn; say whether all have reached T."""
+    for r in range(states.clock.shape[0]):
+        if states.clock[r, ROUND] < T and budget > 0:
+            start, book = start_of(starts, r), book_of(books, r)
+            budget = play_skipping(
+                law_of(law, r),
+                state_of(states, r),
+                record_of(record, r),
+                start,
+                book,
+                bets,
+                T,
+                budget,
+            )
+    return bool(states.clock[-1, ROUND] >= T)

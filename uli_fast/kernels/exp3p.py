@@ -19,7 +19,8 @@ import numpy as np
 
 from uli_fast._typing import F64, I64, U64
 from uli_fast.kernels._jit import by_type, fma, kernel, step
-from uli_fast.kernels.arms.state import ROUND, ArmState
+from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord
+from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.rewards.laws import Law, draw_reward
 
 # Rounds of a phase between two rescalings of the weights by a power of two.
@@ -301,6 +302,77 @@ def play_lanes(
             rescale(w, W)
 
 
+class Seats(NamedTuple):
+    """Whose lanes they are; arms[r] are the active arms of lane r."""
+
+    who: I64  # (members,) replications of the batch
+    arms: I64  # (members, k)
+
+
+@kernel
+def take_seats(lanes: Lanes, seats: Seats, states: ArmState, words: U64, q: F64) -> None:
+    """Bring counts, last plays, streams and loss probabilities q (K,) into the lanes."""
+    R = lanes.W.shape[0]
+    lanes.words[:] = 1  # lanes without a member run along and are ignored
+    for r in range(seats.who.shape[0]):
+        m = seats.who[r]
+        for j in range(seats.arms.shape[1]):
+            a, i = seats.arms[r, j], j * R + r
+            lanes.q[i], lanes.n[i], lanes.last[i] = q[a], states.n[m, a], states.last[m, a]
+        for j in range(4):
+            lanes.words[j * R + r] = words[m, j]
+
+
+@kernel
+def leave_seats(lanes: Lanes, seats: Seats, states: ArmState, words: U64) -> None:
+    """Take counts, last plays and streams back."""
+    R = lanes.W.shape[0]
+    for r in range(seats.who.shape[0]):
+        m = seats.who[r]
+        for j in range(seats.arms.shape[1]):
+            a, i = seats.arms[r, j], j * R + r
+            states.n[m, a], states.last[m, a] = lanes.n[i], lanes.last[i]
+        for j in range(4):
+            words[m, j] = lanes.words[j * R + r]
+
+
+@kernel
+def note_lanes(lanes: Lanes, seats: Seats, record: RoundRecord, n: I64, t: int) -> None:
+    """Record the counts of all lanes if round t is a chosen one; n is from before."""
+    R, at = lanes.W.shape[0], record.at[seats.who[0], 0]
+    if at == record.rounds.shape[0] or record.rounds[at] != t:
+        return
+    for r in range(seats.who.shape[0]):
+        m = seats.who[r]
+        for a in range(n.shape[1]):
+            record.plays[m, at, a] = n[m, a]
+        for j in range(seats.arms.shape[1]):
+            record.plays[m, at, seats.arms[r, j]] = lanes.n[j * R + r]
+        record.at[m, 0] = at + 1
+
+
+@kernel
+def play_seats(
+    lanes: Lanes,
+    seats: Seats,
+    record: RoundRecord,
+    n: I64,
+    rates: tuple[float, float],
+    start: tuple[int, int, int],
+    slope: Slope,
+    shape: Shape,
+) -> None:
+    """Play rounds of a run and record them; start is the round, that of the phase, how many."""
+    t, s, rounds = start
+    end, last = t + rounds, record.rounds.shape[0] - 1
+    while t < end:
+        k = min(end, record.rounds[min(record.at[seats.who[0], 0], last)]) - t
+        k = k if k > 0 else end - t
+        play_lanes(lanes, rates[0], rates[1], t, s, k, slope, shape)
+        t, s = t + k, s + k
+        note_lanes(lanes, seats, record, n, t)
+
+
 class Exp3PState(NamedTuple):
     """One phase of Exp3.P on k arms, for any rewards."""
 
@@ -358,7 +430,7 @@ def play_rounds(
     """Play this many rounds; arms[i] is the i-th arm of the phase, losses are offset - slope X."""
     t = run.clock[ROUND]
     for _ in range(rounds):
-        i = choose(base, law.rng.random())
+        i = choose(base, uniform(law.words))
         a = arms[i]
         x = draw_reward(law, a, run.n[a])
         update(base, i, offset - slope * x)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from uli_fast._typing import F64, I64
 from uli_fast.kernels._jit import kernel, step
 from uli_fast.kernels.arms.state import ROUND, ArmState
+from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.rewards.laws import Law, draw_reward
 
 
@@ -144,7 +145,7 @@ def play_rounds(
     """Play this many rounds; arms[i] is the i-th arm of the phase, losses are offset - slope X."""
     t = run.clock[ROUND]
     for _ in range(rounds):
-        i = choose(base, law.rng.random())
+        i = choose(base, uniform(law.words))
         a = arms[i]
         x = draw_reward(law, a, run.n[a])
         update(base, i, offset - slope * x)

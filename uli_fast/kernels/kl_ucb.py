@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import kernel, lean_kernel, lean_step
 from uli_fast.kernels.arms.kl import above, below
 from uli_fast.kernels.arms.optimism import LONGEST_STRETCH, SHORT_STRETCH, leader, stretch
 from uli_fast.kernels.arms.optimistic_skip import (
@@ -41,6 +41,8 @@ from uli_fast.kernels.arms.state import (
     note,
     note_run,
     play_out,
+    record_of,
+    state_of,
 )
 from uli_fast.kernels.rewards.above_line import (
     is_fresh,
@@ -50,8 +52,10 @@ from uli_fast.kernels.rewards.above_line import (
     walk_fresh,
 )
 from uli_fast.kernels.rewards.blocks import mean_floor
-from uli_fast.kernels.rewards.laws import Law, RealLaw, play_one, total_after
+from uli_fast.kernels.rewards.laws import Law, RealLaw, law_of, play_one, total_after
 
+# Lines are not worth their indices before this round.
+EARLY = 1 << 14
 # What an index and its bounds may be off by, so that blocks decide as single rounds do.
 MARGIN = 4e-15
 
@@ -66,7 +70,7 @@ class KlIndices(NamedTuple):
     slope: F64  # (K,) derivative of the index with respect to log t
 
 
-@kernel
+@lean_kernel
 def index_of(mean: float, n: float, level: float) -> float:
     """Return the largest q with n kl(mean, q) <= level."""
     m = min(max(mean, 0.0), 1.0)
@@ -93,7 +97,7 @@ def interval(mean: F64, n: I64, level: float, lower: F64, upper: F64) -> None:
             lower[a] = 1.0 - index_of(1.0 - m, float(n[a]), level)
 
 
-@step
+@lean_step
 def solve(ix: KlIndices, a: int, level: float) -> None:
     """Compute the index of arm a and its tangent at a level."""
     q = index_of(ix.mean[a], ix.pulls[a], level)
@@ -102,7 +106,7 @@ def solve(ix: KlIndices, a: int, level: float) -> None:
     ix.slope[a] = q * (1.0 - q) / (ix.pulls[a] * d) if d > 0.0 else 0.0
 
 
-@step
+@lean_step
 def cap(ix: KlIndices, a: int, level: float) -> float:
     """Bound the index of arm a at a level that is not below its own; equal there."""
     if ix.level[a] == level:
@@ -110,7 +114,7 @@ def cap(ix: KlIndices, a: int, level: float) -> float:
     return float(min(ix.value[a] + ix.slope[a] * (level - ix.level[a]) + MARGIN, 1.0))
 
 
-@step
+@lean_step
 def front(ix: KlIndices, level: float) -> tuple[int, float]:
     """Return the arm with the largest index, the first of equals, and a bound of the others'."""
     while True:
@@ -126,7 +130,7 @@ def front(ix: KlIndices, level: float) -> tuple[int, float]:
         solve(ix, arm, level)
 
 
-@step
+@lean_step
 def best_rival(ix: KlIndices, A: int, level: float, later: float) -> float:
     """Bound the indices of the arms other than A up to a later level."""
     while True:
@@ -139,7 +143,7 @@ def best_rival(ix: KlIndices, A: int, level: float, later: float) -> float:
         solve(ix, arm, level)
 
 
-@step
+@lean_step
 def first_of_equals(ix: KlIndices, A: int, later: float) -> bool:
     """Say whether an index of 1 lets A lead up to a later level: nobody before it has one."""
     for a in range(A):
@@ -148,13 +152,13 @@ def first_of_equals(ix: KlIndices, A: int, later: float) -> bool:
     return True
 
 
-@step
+@lean_step
 def least_sum(q: float, n: float, level: float) -> float:
     """Return B(n): with a larger sum of n rewards the index is above q."""
     return n * (q - below(q, level / n)) + 1e-15 * n
 
 
-@step
+@lean_step
 def line_of(
     ix: KlIndices, A: int, rival: float, k: int, level: float, later: float
 ) -> tuple[float, float]:
@@ -171,7 +175,7 @@ def line_of(
     return floor, (least_sum(q, n + k, level) - floor) / k
 
 
-@step
+@lean_step
 def credit(state: ArmState, ix: KlIndices, a: int, k: int, total: Any) -> None:
     """Take in k plays of arm a, which bring its sum to ``total``."""
     state.total[a] = total
@@ -182,26 +186,26 @@ def credit(state: ArmState, ix: KlIndices, a: int, k: int, total: Any) -> None:
     ix.value[a], ix.level[a], ix.slope[a] = np.inf, -1.0, 0.0
 
 
-@kernel
-def restore_indices(state: ArmState) -> KlIndices:
+@lean_kernel
+def restore_indices(state: ArmState, ix: KlIndices) -> None:
     """Set up means and counts; no index is known."""
-    K = state.n.shape[0]
-    pulls = state.n.astype(np.float64)
-    mean = state.total / np.maximum(pulls, 1.0)
-    return KlIndices(mean, pulls, np.full(K, np.inf), np.full(K, -1.0), np.zeros(K))
+    for a in range(state.n.shape[0]):
+        ix.pulls[a] = float(state.n[a])
+        ix.mean[a] = state.total[a] / max(ix.pulls[a], 1.0)
+        ix.value[a], ix.level[a], ix.slope[a] = np.inf, -1.0, 0.0
 
 
-@kernel
+@lean_kernel
 def play_first(law: Law, state: ArmState, ix: KlIndices, record: RoundRecord, T: int) -> None:
     """Play each arm once (rounds 1..K)."""
     while state.clock[ROUND] < min(T, state.n.shape[0]):
-        a = state.clock[ROUND]
-        credit(state, ix, a, 1, play_one(law, a, 0, state.total[a]))
+        a, n = state.clock[ROUND], state.n[state.clock[ROUND]]  # none: a literal is compiled apart
+        credit(state, ix, a, n + 1, play_one(law, a, n, state.total[a]))
         state.last[a] = a + 1
         note(record, state.n, a + 1)
 
 
-@step
+@lean_step
 def play_singly(law: Law, state: ArmState, ix: KlIndices, record: RoundRecord, rounds: int) -> None:
     """Play single rounds, along a line while one arm leads."""
     end = state.clock[ROUND] + rounds
@@ -228,16 +232,19 @@ def play_singly(law: Law, state: ArmState, ix: KlIndices, record: RoundRecord, r
             note(record, state.n, t + played)
 
 
-@kernel
-def play_rounds(law: Law, state: ArmState, record: RoundRecord, T: int, budget: int) -> bool:
-    """Play single rounds until T or until the budget is spent; say whether T is reached."""
-    ix = restore_indices(state)
+@lean_kernel
+def play_rounds(
+    law: Law, state: ArmState, ix: KlIndices, record: RoundRecord, T: int, budget: int
+) -> int:
+    """Play single rounds until T or until the budget is spent; return what is left of it."""
+    restore_indices(state, ix)
     play_first(law, state, ix, record, T)
-    play_singly(law, state, ix, record, min(budget, T - state.clock[ROUND]))
-    return bool(state.clock[ROUND] == T)
+    k = min(budget, T - state.clock[ROUND])
+    play_singly(law, state, ix, record, k)
+    return int(budget - k)
 
 
-@step
+@lean_step
 def safe_plays(law: RealLaw, state: ArmState, ix: KlIndices, A: int, level: float) -> int:
     """Return how many plays in a row the leader A surely gets; 0 if a block is not worth it.
 
@@ -256,12 +263,14 @@ def safe_plays(law: RealLaw, state: ArmState, ix: KlIndices, A: int, level: floa
     return 0
 
 
-@kernel
-def play_skipping(law: RealLaw, state: ArmState, record: RoundRecord, T: int, budget: int) -> bool:
+@lean_kernel
+def play_skipping(
+    law: RealLaw, state: ArmState, ix: KlIndices, record: RoundRecord, T: int, budget: int
+) -> int:
     """Play rewards in [0, 1] in blocks in which the leader stays ahead, else one by one."""
     if state.n.shape[0] == 1:
-        play_out(state, record, 0, T)
-    ix = restore_indices(state)
+        play_out(state, record, state.n.shape[0] - 1, T)  # a literal 0 would be compiled apart
+    restore_indices(state, ix)
     play_first(law, state, ix, record, T)
     while budget > 0 and state.clock[ROUND] < T:
         budget -= 1
@@ -278,10 +287,10 @@ def play_skipping(law: RealLaw, state: ArmState, record: RoundRecord, T: int, bu
             note_run(record, state.n, A, t, k)
         credit(state, ix, A, k, total)
         state.last[A] = min(t + k, T)
-    return bool(state.clock[ROUND] >= T)
+    return budget
 
 
-@step
+@lean_step
 def follow_line(law: Any, state: ArmState, ix: KlIndices) -> tuple[int, int, Any]:
     """Play the leader for a while; return it, the plays made and its new sum."""
     t = state.clock[ROUND]
@@ -320,13 +329,19 @@ def follow_line(law: Any, state: ArmState, ix: KlIndices) -> tuple[int, int, Any
     return A, k, total + wins
 
 
-@kernel
-def play_lines(law: Law, state: ArmState, record: RoundRecord, T: int, budget: int) -> bool:
+@lean_kernel
+def play_lines(
+    law: Law, state: ArmState, ix: KlIndices, record: RoundRecord, T: int, budget: int
+) -> int:
     """Play Bernoulli rewards along lines, in blocks where these are far away."""
     if state.n.shape[0] == 1:
-        play_out(state, record, 0, T)
-    ix = restore_indices(state)
+        play_out(state, record, state.n.shape[0] - 1, T)  # a literal 0 would be compiled apart
+    restore_indices(state, ix)
     play_first(law, state, ix, record, T)
+    early = min(budget, min(T, EARLY) - state.clock[ROUND])
+    if early > 0:
+        play_singly(law, state, ix, record, early)
+        budget -= early
     while budget > 0 and state.clock[ROUND] < T:
         budget -= 1
         t = state.clock[ROUND]
@@ -335,4 +350,43 @@ def play_lines(law: Law, state: ArmState, record: RoundRecord, T: int, budget: i
             note_run(record, state.n, A, t, k)
         credit(state, ix, A, k, total)
         state.last[A] = min(t + k, T)
-    return bool(state.clock[ROUND] >= T)
+    return budget
+
+
+@lean_kernel
+def batch_rounds(
+    law: Law, states: ArmState, ix: KlIndices, record: RoundRecord, T: int, budget: int
+) -> bool:
+    """Play single rounds of all replications in turn; say whether all have reached T."""
+    for r in range(states.clock.shape[0]):
+        if states.clock[r, ROUND] < T and budget > 0:
+            budget = play_rounds(
+                law_of(law, r), state_of(states, r), ix, record_of(record, r), T, budget
+            )
+    return bool(states.clock[-1, ROUND] >= T)
+
+
+@lean_kernel
+def batch_skipping(
+    law: Any, states: ArmState, ix: KlIndices, record: RoundRecord, T: int, budget: int
+) -> bool:
+    """Skip through real rewards of all replications in turn; say whether all have reached T."""
+    for r in range(states.clock.shape[0]):
+        if states.clock[r, ROUND] < T and budget > 0:
+            budget = play_skipping(
+                law_of(law, r), state_of(states, r), ix, record_of(record, r), T, budget
+            )
+    return bool(states.clock[-1, ROUND] >= T)
+
+
+@lean_kernel
+def batch_lines(
+    law: Law, states: ArmState, ix: KlIndices, record: RoundRecord, T: int, budget: int
+) -> bool:
+    """Follow lines in all replications in turn; say whether all have reached T."""
+    for r in range(states.clock.shape[0]):
+        if states.clock[r, ROUND] < T and budget > 0:
+            budget = play_lines(
+                law_of(law, r), state_of(states, r), ix, record_of(record, r), T, budget
+            )
+    return bool(states.clock[-1, ROUND] >= T)

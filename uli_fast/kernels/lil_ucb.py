@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uli_fast.kernels._jit import by_type
+from uli_fast.kernels._jit import lean_by_type
 from uli_fast.kernels.arms import optimism
 
 
@@ -18,7 +18,7 @@ class LilRule(NamedTuple):
     factor: float  # 2R
 
 
-@by_type(optimism.confidence)
+@lean_by_type(optimism.confidence)
 def _confidence(rule: Any, t: Any) -> Callable[..., float] | None:
     def lil_ucb_confidence(rule: Any, t: Any) -> float:
         return rule.log_six_over_delta  # type: ignore[no-any-return]
@@ -26,7 +26,7 @@ def _confidence(rule: Any, t: Any) -> Callable[..., float] | None:
     return lil_ucb_confidence if rule.instance_class is LilRule else None
 
 
-@by_type(optimism.radius)
+@lean_by_type(optimism.radius)
 def _radius(rule: Any, level: Any, n: Any) -> Callable[..., float] | None:
     def lil_ucb_radius(rule: Any, level: Any, n: Any) -> float:
         return rule.factor * np.sqrt((np.log(np.log(max(n, np.e))) + level) / n)  # type: ignore[no-any-return]
@@ -34,6 +34,6 @@ def _radius(rule: Any, level: Any, n: Any) -> Callable[..., float] | None:
     return lil_ucb_radius if rule.instance_class is LilRule else None
 
 
-@by_type(optimism.moves)
+@lean_by_type(optimism.moves)
 def _moves(rule: Any) -> Callable[..., bool] | None:
     return (lambda rule: False) if rule.instance_class is LilRule else None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord, note
 from uli_fast.kernels.rewards.laws import Law, draw_reward
 
@@ -33,13 +33,13 @@ class Ridge(NamedTuple):
     square: F64  # (K,) |a|^2_{V^-1}
 
 
-@kernel
+@lean_kernel
 def radius(t: int, d: int, delta: float, R: float) -> float:
     """Return R sqrt(d log(1 + t / d) + 2 log(1 / delta)) + 1, for round t."""
     return float(R * math.sqrt(d * math.log1p(t / d) - 2.0 * math.log(delta)) + 1.0)
 
 
-@step
+@lean_step
 def leader(ridge: Ridge, width: float) -> int:
     """Return the arm with the largest index, the smallest number among equals."""
     best, arm = -np.inf, 0
@@ -50,7 +50,7 @@ def leader(ridge: Ridge, width: float) -> int:
     return arm
 
 
-@step
+@lean_step
 def absorb(ridge: Ridge, arm: int, reward: float) -> None:
     """Take in a reward of the arm."""
     x, w = ridge.x, ridge.w
@@ -74,7 +74,7 @@ def absorb(ridge: Ridge, arm: int, reward: float) -> None:
         ridge.square[a] -= along * along * shrink
 
 
-@kernel
+@lean_kernel
 def play_rounds(
     ridge: Ridge,
     law: Law,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from uli_fast._typing import I64
-from uli_fast.kernels._jit import kernel
+from uli_fast.kernels._jit import lean_kernel
 from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord, next_stop, note, note_run
-from uli_fast.kernels.rewards.laws import Law, play_one, total_after
+from uli_fast.kernels.rewards.laws import Law, play_each, total_after
 
 
-@kernel
+@lean_kernel
 def play_skipping(law: Law, state: ArmState, record: RoundRecord, left: I64, T: int) -> bool:
     """Play what is left of every quota, one draw each; say whether all were played by T.
 
@@ -26,7 +26,7 @@ def play_skipping(law: Law, state: ArmState, record: RoundRecord, left: I64, T: 
     return bool(state.clock[ROUND] <= T and left.sum() == 0)
 
 
-@kernel
+@lean_kernel
 def play_rounds(
     law: Law, state: ArmState, record: RoundRecord, left: I64, T: int, budget: int
 ) -> bool:
@@ -35,11 +35,8 @@ def play_rounds(
         while left[a] > 0 and state.clock[ROUND] < T and budget > 0:
             t = state.clock[ROUND]
             k = min(left[a], next_stop(record) - t, budget)
-            n, total = state.n[a], state.total[a]
-            for _ in range(k):
-                total = play_one(law, a, n, total)
-                n += 1
-            state.n[a], state.total[a] = n, total
+            state.total[a] = play_each(law, a, state.n[a], k, state.total[a])
+            state.n[a] += k
             state.last[a] = state.clock[ROUND] = t + k
             left[a] -= k
             budget -= k

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import I64, Total
-from uli_fast.kernels._jit import kernel
+from uli_fast.kernels._jit import lean_kernel
 from uli_fast.kernels.arms.state import (
     PHASE,
     ROUND,
@@ -20,8 +20,10 @@ from uli_fast.kernels.arms.state import (
     next_stop,
     note,
     note_run,
+    record_of,
+    state_of,
 )
-from uli_fast.kernels.rewards.laws import Law, play_one, total_after
+from uli_fast.kernels.rewards.laws import Law, law_of, play_each, total_after
 
 # Beyond every horizon, and still within int64 when added to a round.
 LARGEST_QUOTA = 4e18
@@ -35,7 +37,7 @@ class PhaseStart(NamedTuple):
     missing: I64  # (K,) plays of this phase whose rewards are not known; 0 in simulations
 
 
-@kernel
+@lean_kernel
 def quota(phase: int, K: int, delta: float, R: float) -> int:
     """Plays m_l of each survivor in phase l."""
     log_term = np.log(4.0 * K) - np.log(delta) + 2.0 * np.log(float(phase))
@@ -43,7 +45,7 @@ def quota(phase: int, K: int, delta: float, R: float) -> int:
     return int(min(max(plays, 1.0), LARGEST_QUOTA))
 
 
-@kernel
+@lean_kernel
 def next_arm(state: ArmState, start: PhaseStart, m: int) -> int:
     """Return the first survivor with plays left in this phase, -1 if there is none."""
     for a in range(state.n.shape[0]):
@@ -52,7 +54,7 @@ def next_arm(state: ArmState, start: PhaseStart, m: int) -> int:
     return -1
 
 
-@kernel
+@lean_kernel
 def close_phase(state: ArmState, start: PhaseStart, m: int) -> None:
     """Drop the arms whose phase mean lies more than 2^-l below the best; begin the next.
 
@@ -76,7 +78,7 @@ def close_phase(state: ArmState, start: PhaseStart, m: int) -> None:
     state.clock[PHASE] += 1
 
 
-@kernel
+@lean_kernel
 def check_event(law: Law, state: ArmState, start: PhaseStart, m: int) -> None:
     """Note whether a phase mean misses its expectation by more than 2^(-l-1)."""
     for a in range(state.n.shape[0]):
@@ -86,18 +88,18 @@ def check_event(law: Law, state: ArmState, start: PhaseStart, m: int) -> None:
                 state.broken[0] = True
 
 
-@kernel
+@lean_kernel
 def play_rounds(
     law: Law,
     state: ArmState,
-    start: PhaseStart,
     record: RoundRecord,
+    start: PhaseStart,
     delta: float,
     R: float,
     T: int,
     budget: int,
-) -> bool:
-    """Play single rounds until T or until the budget is spent; say whether T is reached."""
+) -> int:
+    """Play single rounds until T or until the budget is spent; return what is left of it."""
     K = state.n.shape[0]
     while budget > 0 and state.clock[ROUND] < T:
         m = quota(state.clock[PHASE], K, delta, R)
@@ -105,30 +107,55 @@ def play_rounds(
         t = state.clock[ROUND]
         left = m - (state.n[a] - start.n[a])
         k = min(left, next_stop(record) - t, budget)
-        n, total = state.n[a], state.total[a]
-        for _ in range(k):
-            total = play_one(law, a, n, total)
-            n += 1
-        state.n[a], state.total[a] = n, total
+        state.total[a] = play_each(law, a, state.n[a], k, state.total[a])
+        state.n[a] += k
         state.last[a] = state.clock[ROUND] = t + k
         budget -= k
         note(record, state.n, t + k)
         if next_arm(state, start, m) < 0:
             check_event(law, state, start, m)
             close_phase(state, start, m)
-    return bool(state.clock[ROUND] == T)
+    return budget
 
 
-@kernel
-def play_skipping(
+@lean_kernel
+def batch_rounds(
     law: Law,
-    state: ArmState,
-    start: PhaseStart,
+    states: ArmState,
     record: RoundRecord,
+    starts: PhaseStart,
     delta: float,
     R: float,
     T: int,
+    budget: int,
 ) -> bool:
+    """Play single rounds of all replications in turn; say whether all have reached T."""
+    for r in range(states.clock.shape[0]):
+        if states.clock[r, ROUND] < T and budget > 0:
+            start = PhaseStart(starts.n[r], starts.total[r], starts.missing[r])
+            budget = play_rounds(
+                law_of(law, r),
+                state_of(states, r),
+                record_of(record, r),
+                start,
+                delta,
+                R,
+                T,
+                budget,
+            )
+    return bool(states.clock[-1, ROUND] == T)
+
+
+@lean_kernel
+def play_skipping(
+    law: Law,
+    state: ArmState,
+    record: RoundRecord,
+    start: PhaseStart,
+    delta: float,
+    R: float,
+    T: int,
+) -> None:
     """Play whole quotas, one draw each, until T."""
     K = state.n.shape[0]
     while state.clock[ROUND] < T:
@@ -144,4 +171,25 @@ def play_skipping(
         if state.clock[ROUND] <= T and next_arm(state, start, m) < 0:
             check_event(law, state, start, m)
             close_phase(state, start, m)
-    return True
+
+
+@lean_kernel
+def batch_skipping(
+    law: Law,
+    states: ArmState,
+    record: RoundRecord,
+    starts: PhaseStart,
+    delta: float,
+    R: float,
+    T: int,
+    budget: int,
+) -> bool:
+    """Skip through replications, one for each step of the budget; say whether all are at T."""
+    for r in range(states.clock.shape[0]):
+        if states.clock[r, ROUND] < T and budget > 0:
+            start = PhaseStart(starts.n[r], starts.total[r], starts.missing[r])
+            play_skipping(
+                law_of(law, r), state_of(states, r), record_of(record, r), start, delta, R, T
+            )
+            budget -= 1
+    return bool(states.clock[-1, ROUND] >= T)

@@ -12,6 +12,7 @@ from typing import Any
 
 from uli_fast._typing import F64, I8
 from uli_fast.kernels._jit import by_type, kernel, lean_kernel, lean_step
+from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.mdp.backward_induction import Induction, choose_by_induction
 from uli_fast.kernels.mdp.enumeration import Enumeration, choose_by_enumeration
 from uli_fast.kernels.mdp.episodes import EpisodePath, MdpLaw, Model, count, drawn, walk
@@ -63,7 +64,7 @@ def learn(model: Model, b: F64, path: EpisodePath) -> None:
 @lean_step
 def arrive(law: MdpLaw, path: EpisodePath) -> int:
     """Draw the initial state of an episode."""
-    path.state[0] = drawn(law.start, law.rng.random())
+    path.state[0] = drawn(law.start, uniform(law.words))
     return int(path.state[0])
 
 

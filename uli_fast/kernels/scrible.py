@@ -19,6 +19,7 @@ import numpy as np
 from uli_fast._typing import B1, F64, I64
 from uli_fast.kernels._jit import kernel, step
 from uli_fast.kernels.arms.state import ArmState
+from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.rewards.laws import Law, draw_reward
 
 # Positions in ScribleState.clock.
@@ -363,7 +364,7 @@ def play_rounds(
     """Play this many rounds; arms[i] is the i-th arm of the phase, losses are offset - slope X."""
     t = run.clock[0]
     for _ in range(rounds):
-        i = choose(hull, state, law.rng.random(), law.rng.random())
+        i = choose(hull, state, uniform(law.words), uniform(law.words))
         a = arms[i]
         x = draw_reward(law, a, run.n[a])
         update(hull, state, i, offset - slope * x)

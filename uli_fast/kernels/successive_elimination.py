@@ -6,13 +6,13 @@ upper confidence bound lies below another's lower one.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from uli_fast._typing import B1, F64, I64, Total
-from uli_fast.kernels._jit import kernel, step
-from uli_fast.kernels.arms.event import EventWatch, Span, is_watched, leaves, may_leave, watch_alone
+from uli_fast._typing import B1, F64, I64
+from uli_fast.kernels._jit import lean_by_type, lean_kernel, lean_step
 from uli_fast.kernels.arms.state import (
     ROUND,
     ArmState,
@@ -22,21 +22,15 @@ from uli_fast.kernels.arms.state import (
     next_stop,
     note,
     note_sweeps,
-    play_out,
+    record_of,
+    state_of,
 )
-from uli_fast.kernels.arms.successive_width import Band, width
+from uli_fast.kernels.arms.successive_width import width
+from uli_fast.kernels.draws.coins import toss
 from uli_fast.kernels.rewards.blocks import (
-    BLOCK_FAILURE,
-    SHORTEST_SWEEPS,
-    draw_sweeps,
     is_gaussian,
-    plan_sweeps,
-    swing,
 )
-from uli_fast.kernels.rewards.laws import Law, play_one
-
-# Blocks start at this many pulls per arm.
-FIRST_BLOCK = 32
+from uli_fast.kernels.rewards.laws import BernoulliLaw, Law, RealLaw, law_of, play_one
 
 
 class Bounds(NamedTuple):
@@ -47,7 +41,15 @@ class Bounds(NamedTuple):
     width: F64  # (2,) a count and its width: the arms of a sweep share it
 
 
-@step
+class Room(NamedTuple):
+    """Room for the survivors of a sweep."""
+
+    order: I64  # (K,)
+    p: F64  # (K,)
+    wins: I64  # (K,)
+
+
+@lean_step
 def bound(state: ArmState, bounds: Bounds, a: int, delta: float, R: float) -> None:
     """Update the confidence bounds of arm a from its count and sum."""
     n, known = state.n[a], bounds.width
@@ -58,7 +60,7 @@ def bound(state: ArmState, bounds: Bounds, a: int, delta: float, R: float) -> No
     bounds.upper[a] = mean + wd
 
 
-@step
+@lean_step
 def extremes(active: B1, bounds: Bounds) -> tuple[float, float]:
     """Return the largest lower and the smallest upper bound of the survivors."""
     best, lowest = -np.inf, np.inf
@@ -69,7 +71,7 @@ def extremes(active: B1, bounds: Bounds) -> tuple[float, float]:
     return best, lowest
 
 
-@step
+@lean_step
 def eliminate(active: B1, bounds: Bounds, eliminated: I64, t: int) -> None:
     """Drop every arm whose upper bound lies below the best lower bound (set B_t)."""
     best, _ = extremes(active, bounds)
@@ -79,7 +81,7 @@ def eliminate(active: B1, bounds: Bounds, eliminated: I64, t: int) -> None:
             eliminated[a] = t
 
 
-@step
+@lean_step
 def take(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, R: float) -> None:
     """Take in one reward of arm a, which brings its sum to ``total``."""
     state.clock[ROUND] += 1
@@ -89,7 +91,7 @@ def take(state: ArmState, bounds: Bounds, a: int, total: float, delta: float, R:
     bound(state, bounds, a, delta, R)
 
 
-@kernel
+@lean_kernel
 def absorb(
     state: ArmState,
     bounds: Bounds,
@@ -114,7 +116,7 @@ def absorb(
         eliminate(state.active, bounds, state.eliminated, state.clock[ROUND])
 
 
-@kernel
+@lean_kernel
 def absorb_rows(
     state: ArmState, bounds: Bounds, known: F64, arms: I64, rewards: F64, delta: float, R: float
 ) -> bool:
@@ -128,7 +130,7 @@ def absorb_rows(
     return asked
 
 
-@kernel
+@lean_kernel
 def absorb_log(
     state: ArmState,
     bounds: Bounds,
@@ -159,11 +161,17 @@ def absorb_log(
     return int(arms.shape[0])
 
 
-@kernel
+@lean_kernel
 def play_singly(
-    law: Law, state: ArmState, bounds: Bounds, k: int, sweep: bool, delta: float, R: float
+    law: Law,
+    state: ArmState,
+    record: RoundRecord,
+    bounds: Bounds,
+    k: int,
+    delta: float,
+    R: float,
 ) -> None:
-    """Play k rounds, or with ``sweep`` only to the end of the sweep if that comes first.
+    """Play k rounds, or to the end of the sweep if that comes first.
 
     Each is the least played survivor, its reward and the elimination step. The least
     played survivors follow each other in index order, and somebody falls only when
@@ -173,9 +181,12 @@ def play_singly(
     K = active.shape[0]
     a = least_played(state.n, active)
     best, lowest = extremes(active, bounds)
-    for _ in range(k):
+    while k > 0 and a < K:
+        k -= 1
         stale = lower[a] == best or upper[a] == lowest
         take(state, bounds, a, play_one(law, a, state.n[a], state.total[a]), delta, R)
+        if state.clock[ROUND] == next_stop(record):
+            note(record, state.n, state.clock[ROUND])
         best, lowest = max(best, lower[a]), min(lowest, upper[a])
         if stale:
             best, lowest = extremes(active, bounds)
@@ -184,15 +195,12 @@ def play_singly(
         if best > lowest and state.clock[ROUND] > K:  # the first sweep only initialises
             eliminate(active, bounds, state.eliminated, state.clock[ROUND])
             best, lowest = extremes(active, bounds)
-        played = a
-        a = (a + 1) % K
-        while not active[a]:
-            a = (a + 1) % K
-        if sweep and a <= played:
-            break
+        a += 1
+        while a < K and not active[a]:
+            a += 1
 
 
-@kernel
+@lean_kernel
 def fill_bounds(state: ArmState, bounds: Bounds, delta: float, R: float) -> None:
     """Write the bounds of all arms played so far into ``bounds``.
 
@@ -204,30 +212,13 @@ def fill_bounds(state: ArmState, bounds: Bounds, delta: float, R: float) -> None
             bound(state, bounds, a, delta, R)
 
 
-@kernel
-def restore_bounds(state: ArmState, delta: float, R: float) -> Bounds:
-    """Recompute the bounds of all arms played so far."""
-    K = state.n.shape[0]
-    bounds = Bounds(np.full(K, -np.inf), np.full(K, np.inf), np.zeros(2))
-    fill_bounds(state, bounds, delta, R)
-    return bounds
+@lean_step
+def bounds_of(bounds: Bounds, r: int) -> Bounds:
+    """Return the bounds of replication r of a batch."""
+    return Bounds(bounds.lower[r], bounds.upper[r], bounds.width[r])
 
 
-@kernel
-def play_rounds(
-    law: Law, state: ArmState, record: RoundRecord, delta: float, R: float, T: int, budget: int
-) -> bool:
-    """Play single rounds until T or until the budget is spent; say whether T is reached."""
-    bounds = restore_bounds(state, delta, R)
-    while budget > 0 and state.clock[ROUND] < T:
-        k = min(budget, next_stop(record) - state.clock[ROUND])
-        play_singly(law, state, bounds, k, False, delta, R)
-        budget -= k
-        note(record, state.n, state.clock[ROUND])
-    return bool(state.clock[ROUND] == T)
-
-
-@step
+@lean_kernel
 def room_to_spread(state: ArmState, n: int, delta: float, R: float) -> float:
     """Return by how much the spread of the sums may surely grow, all counts being n.
 
@@ -236,141 +227,173 @@ def room_to_spread(state: ArmState, n: int, delta: float, R: float) -> float:
     denominator and 2 wd for the other width. The last terms cover the rounding of
     the test as it is played round by round.
     """
-    high, low = -np.inf, np.inf
-    for a in range(state.n.shape[0]):
-        if state.active[a]:
-            high = max(high, float(state.total[a]))
-            low = min(low, float(state.total[a]))
+    low, high = sums_between(state)
     wd = width(n, state.n.shape[0], delta, R)
     return 2.0 * (n - 1) * wd - 2.0 - (high - low) - (1.0 + 1e-15 * n)
 
 
-@step
-def certified_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) -> int:
-    """Return how many sweeps eliminate nobody, failing with BLOCK_FAILURE per arm.
+@lean_step
+def sums_between(state: ArmState) -> tuple[float, float]:
+    """Return the smallest and the largest sum of the survivors."""
+    low, high = np.inf, -np.inf
+    for a in range(state.n.shape[0]):
+        if state.active[a]:
+            x = float(state.total[a])
+            low, high = (x if x < low else low), (x if x > high else high)
+    return low, high
 
-    During k sweeps a sample mean stays within swing/n of the way from its value
-    now to its expected last one; no arm falls while all stay within 2 wd(n+k).
+
+@lean_kernel
+def safe_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) -> int:
+    """Return how many sweeps surely drop nobody and, but for the last, miss no mean.
+
+    All counts are n and rewards in [0, 1]. A sweep adds at most 1 to the spread of the sums, and a
+    reward at most 1 to the distance of a sum from its expectation, n wd(n) of which are allowed;
+    that grows with n. In a single sweep a mean is S / n, S / (n + 1) or (S + 1) / (n + 1): nobody
+    falls while the largest and the smallest are within two widths.
     """
-    K = state.n.shape[0]
-    k = n
-    while k >= SHORTEST_SWEEPS:
-        high, low = -np.inf, np.inf
+    K, room = state.n.shape[0], room_to_spread(state, n, delta, R)
+    if room >= 2.0:  # whether or not the event has failed: paths do not depend on it
+        edge = n * width(n, K, delta, R) - (1.0 + 1e-14 * n)
         for a in range(K):
             if state.active[a]:
-                now, then = state.total[a] / n, (state.total[a] + k * law.mu[a]) / (n + k)
-                noise = swing(law, a, k) / n
-                high = max(high, max(now, then) + noise)
-                low = min(low, min(now, then) - noise)
-        if high - low + 1e-14 * (1.0 + abs(high)) < 2.0 * width(n + k, K, delta, R):
-            return k
-        k //= 2
-    return k
+                room = min(room, edge - abs(state.total[a] - n * law.mu[a]))
+    if room >= 1.0:
+        return int(room)
+    low, high = sums_between(state)
+    spread = max((high + 1.0) / (n + 1), high / n) - low / (n + 1)
+    return int(spread < 2.0 * width(n + 1, K, delta, R) - 1e-12)
 
 
-@step
-def sweep_block(
-    law: Law,
-    state: ArmState,
-    bounds: Bounds,
-    watch: EventWatch,
-    before: Total,
-    k: int,
-    T: int,
-    delta: float,
-    R: float,
+def toss_sweeps(law: Law, state: ArmState, room: Room, m: int, k: int) -> bool:
+    """Toss k sweeps of coins, if that is all there is to do (compiled code only)."""
+    raise TypeError("toss_sweeps is called from compiled kernels only")
+
+
+@lean_by_type(toss_sweeps)
+def _toss_sweeps(law: Any, state: Any, room: Any, m: Any, k: Any) -> Callable[..., bool]:
+    if law.instance_class is RealLaw:
+        return lambda law, state, room, m, k: False
+    return _tossed if law.instance_class is BernoulliLaw else _tossed_if_new
+
+
+def _tossed(law: Any, state: Any, room: Any, m: Any, k: Any) -> bool:
+    for j in range(m):
+        room.p[j], room.wins[j] = law.mu[room.order[j]], state.total[room.order[j]]
+    toss(law.words, room.p, room.wins, m, k)
+    for j in range(m):
+        state.total[room.order[j]] = room.wins[j]
+    return True
+
+
+def _tossed_if_new(law: Any, state: Any, room: Any, m: Any, k: Any) -> bool:
+    """Say no where a reward is known, or in the urn."""
+    new = law.prefix.shape[1] <= 1
+    for j in range(m):
+        new = new and law.urn[0, room.order[j]] == 0
+    return new and _tossed_alike(law, state, room, m, k)
+
+
+_tossed_alike = lean_step(_tossed)
+
+
+@lean_kernel
+def play_sweeps(
+    law: Law, state: ArmState, bounds: Bounds, room: Room, k: int, delta: float, R: float
 ) -> None:
-    """Count k whole sweeps, drawn already, and watch the event in them."""
-    t, K, active = state.clock[ROUND], state.n.shape[0], state.active
-    m, n = count_active(active), state.n[least_played(state.n, active)]
-    wd, near = width(n + k, K, delta, R), n * width(n, K, delta, R)
-    span = Span(n, k, n + k, near, (n + k) * wd)
-    watched = not state.broken[0] and may_leave(law, active, span, before, state.total)
-    i = 0
-    for a in range(K):
-        if active[a]:
-            state.n[a], total = n + k, state.total[a]
-            bounds.lower[a], bounds.upper[a] = total / (n + k) - wd, total / (n + k) + wd
-            turns = k
-            if t + k * m > T:  # those within the horizon
-                turns = (T - t + m - 1 - i) // m
-            elif not bounds.lower[a] <= law.mu[a] <= bounds.upper[a]:
-                state.broken[0] = True
-            if turns > 0:
-                state.last[a] = t + (turns - 1) * m + i + 1
-            if watched and not state.broken[0]:
-                band, part = Band(law.mu[a], K, delta, R), Span(n, k, n + turns, near, span.far)
-                state.broken[0] = leaves(law, watch, a, band, part, before[a], total)
-            i += 1
+    """Play k whole sweeps without a look at any bound before their end."""
+    n, total, order, t, m = state.n, state.total, room.order, state.clock[ROUND], 0
+    for a in range(n.shape[0]):
+        if state.active[a]:
+            order[m] = a
+            m += 1
+    if not toss_sweeps(law, state, room, m, k):
+        for i in range(k):
+            for j in range(m):
+                a = order[j]
+                total[a] = play_one(law, a, n[a] + i, total[a])
+    for j in range(m):
+        a = order[j]
+        n[a] += k
+        state.last[a] = t + (k - 1) * m + j + 1
+        bound(state, bounds, a, delta, R)
+        if not bounds.lower[a] <= law.mu[a] <= bounds.upper[a]:
+            state.broken[0] = True
     state.clock[ROUND] = t + k * m
 
 
-@step
-def play_alone(
+@lean_kernel
+def play_turn(
     law: Law,
     state: ArmState,
     record: RoundRecord,
-    watch: EventWatch,
-    a: int,
-    T: int,
+    bounds: Bounds,
+    room: Room,
     delta: float,
     R: float,
+    most: int,
 ) -> None:
-    """Play the last arm to the horizon and watch its intervals."""
-    if is_watched(law) and not state.broken[0]:
-        watch_alone(law, watch, state, a, Band(law.mu[a], state.n.shape[0], delta, R), T)
-    play_out(state, record, a, T)
+    """Play some rounds one by one, ``most`` at most: safe sweeps, else up to the end of one."""
+    t, n, active = state.clock[ROUND], state.n, state.active
+    first, final, m = -1, 0, 0
+    for a in range(n.shape[0]):
+        if active[a]:
+            first, final, m = (a if first < 0 else first), a, m + 1
+    k = 0
+    if n[first] > 0 and n[first] == n[final] and not is_gaussian(law):
+        k = min(safe_sweeps(law, state, n[first], delta, R), most // m)
+    if k > 0:
+        if t + k * m >= next_stop(record):
+            note_sweeps(record, n, active, t, k, m)
+        play_sweeps(law, state, bounds, room, k, delta, R)
+    else:
+        play_singly(law, state, record, bounds, most, delta, R)
 
 
-@kernel
-def play_skipping(
+@lean_kernel
+def play_rounds(
     law: Law,
     state: ArmState,
     record: RoundRecord,
-    watch: EventWatch,
+    bounds: Bounds,
+    room: Room,
+    delta: float,
+    R: float,
+    T: int,
+    budget: int,
+) -> int:
+    """Play single rounds until T or until the budget is spent; return what is left of it."""
+    while budget > 0 and state.clock[ROUND] < T:
+        t = state.clock[ROUND]
+        play_turn(law, state, record, bounds, room, delta, R, min(budget, T - t))
+        budget -= state.clock[ROUND] - t
+    return budget
+
+
+@lean_kernel
+def batch_rounds(
+    law: Law,
+    states: ArmState,
+    record: RoundRecord,
+    bounds: Bounds,
+    room: Room,
     delta: float,
     R: float,
     T: int,
     budget: int,
 ) -> bool:
-    """Play blocks of sweeps where nobody can fall, single rounds elsewhere.
-
-    It comes back early where a block was put off, for ``some_leave``.
-    """
-    first_rounds = min(T, FIRST_BLOCK * state.n.shape[0])
-    if state.clock[ROUND] < first_rounds:
-        play_rounds(law, state, record, delta, R, first_rounds, first_rounds)
-    bounds = restore_bounds(state, delta, R)
-    n, active, before = state.n, state.active, state.total.copy()
-    while budget > 0 and state.clock[ROUND] < T and watch.words[1] == 0:
-        budget -= 1
-        first = 0
-        while not active[first]:
-            first += 1
-        final = n.shape[0] - 1
-        while not active[final]:
-            final -= 1
-        if first == final:
-            play_alone(law, state, record, watch, first, T, delta, R)
-            break
-        k, room = 0, np.inf
-        if n[first] == n[final]:  # between two sweeps
-            if is_gaussian(law):
-                k = certified_sweeps(law, state, n[first], delta, R)
-            else:
-                room = room_to_spread(state, n[first], delta, R)
-                k = plan_sweeps(law, active, n[first], room)
-        for a in range(n.shape[0]):
-            before[a] = state.total[a]
-        if k < SHORTEST_SWEEPS or not draw_sweeps(law, active, n[first], state.total, k, room):
-            left = next_stop(record) - state.clock[ROUND]
-            play_singly(law, state, bounds, left, True, delta, R)
-            note(record, state.n, state.clock[ROUND])
-            continue
-        m = count_active(active)
-        if state.clock[ROUND] + k * m >= next_stop(record):
-            note_sweeps(record, n, active, state.clock[ROUND], k, m)
-        sweep_block(law, state, bounds, watch, before, k, T, delta, R)
-        if is_gaussian(law):
-            state.tv[0] += m * BLOCK_FAILURE
-    return bool(state.clock[ROUND] >= T)
+    """Play single rounds of all replications in turn; say whether all have reached T."""
+    for r in range(states.clock.shape[0]):
+        if states.clock[r, ROUND] < T and budget > 0:
+            budget = play_rounds(
+                law_of(law, r),
+                state_of(states, r),
+                record_of(record, r),
+                bounds_of(bounds, r),
+                room,
+                delta,
+                R,
+                T,
+                budget,
+            )
+    return bool(states.clock[-1, ROUND] == T)

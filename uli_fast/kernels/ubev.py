@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from uli_fast.kernels._jit import lean_kernel, lean_step
+from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.mdp.episodes import EpisodePath, MdpLaw, Model, count, drawn, walk
 from uli_fast.kernels.mdp.policy_log import PolicyLog, enter, is_full
 from uli_fast.kernels.policy_elimination import NO_ROOM, PLAYED
@@ -72,7 +73,7 @@ def play_episodes(
         if is_full(policy_log):
             return NO_ROOM
         plan(look, path, policy_log.clock[0] == 0)
-        path.state[0] = drawn(law.start, law.rng.random())
+        path.state[0] = drawn(law.start, uniform(law.words))
         walk(law, path)
         absorb(model, look, log_term, path)
         policy_log.clock[0] += 1

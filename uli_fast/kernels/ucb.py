@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uli_fast.kernels._jit import by_type
+from uli_fast.kernels._jit import lean_by_type
 from uli_fast.kernels.arms import optimism
 
 
@@ -18,7 +18,7 @@ class UcbRule(NamedTuple):
     factor: float  # 2R
 
 
-@by_type(optimism.confidence)
+@lean_by_type(optimism.confidence)
 def _confidence(rule: Any, t: Any) -> Callable[..., float] | None:
     def ucb_confidence(rule: Any, t: Any) -> float:
         # log(2 t^2 / delta), split because t^2 overflows
@@ -27,7 +27,7 @@ def _confidence(rule: Any, t: Any) -> Callable[..., float] | None:
     return ucb_confidence if rule.instance_class is UcbRule else None
 
 
-@by_type(optimism.radius)
+@lean_by_type(optimism.radius)
 def _radius(rule: Any, level: Any, n: Any) -> Callable[..., float] | None:
     def ucb_radius(rule: Any, level: Any, n: Any) -> float:
         return rule.factor * np.sqrt(level / n)  # type: ignore[no-any-return]
@@ -35,6 +35,6 @@ def _radius(rule: Any, level: Any, n: Any) -> Callable[..., float] | None:
     return ucb_radius if rule.instance_class is UcbRule else None
 
 
-@by_type(optimism.moves)
+@lean_by_type(optimism.moves)
 def _moves(rule: Any) -> Callable[..., bool] | None:
     return (lambda rule: True) if rule.instance_class is UcbRule else None

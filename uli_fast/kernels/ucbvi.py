@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from uli_fast._typing import F64, I64
 from uli_fast.kernels._jit import lean_kernel, lean_step
+from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.mdp.episodes import EpisodePath, MdpLaw, Model, count, drawn, walk
 from uli_fast.kernels.mdp.policy_log import PolicyLog, enter, is_full
 from uli_fast.kernels.policy_elimination import NO_ROOM, PLAYED
@@ -123,7 +124,7 @@ def play_episodes(
         if is_full(policy_log):
             return NO_ROOM
         plan(look, path, policy_log.clock[0] == 0)
-        path.state[0] = drawn(law.start, law.rng.random())
+        path.state[0] = drawn(law.start, uniform(law.words))
         walk(law, path)
         absorb(model, look, b, path)
         policy_log.clock[0] += 1

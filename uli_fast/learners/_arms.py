@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64, U64
+from uli_fast._typing import F64, I64
 from uli_fast.learners._base import Learner
 
 if TYPE_CHECKING:
     from uli_fast._check import Bounds, Labels
-    from uli_fast.kernels.arms.event import EventWatch
     from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.learners._sets import BlockLog
@@ -24,16 +23,22 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class ArmRun:
-    """One replication in progress."""
+class ArmBatch:
+    """Replications in progress, one row of every array each."""
 
-    state: ArmState
-    # Plays on for about ``budget`` steps and says whether the horizon is reached.
+    states: ArmState
+    # Plays on for about ``budget`` steps and says whether all have reached the horizon.
     advance: Callable[[int], bool]
-    # sup over t of gap / F, where a user's F has to be followed round by round.
-    worst_ratio: F64 | None = field(default=None)
+    # (M,) sup over t of gap / F, where a user's F has to be followed round by round.
+    worst_ratio: F64 | None = None
     # The blocks of rounds in which one arm is played, where phases have them.
-    log: BlockLog | None = field(default=None)
+    logs: list[BlockLog] | None = None
+
+    @property
+    def played(self) -> I64:
+        """Rounds played by each; the last block may go beyond the horizon."""
+        clock: I64 = self.states.clock[:, 0]
+        return clock
 
 
 class ArmLearner(Learner):
@@ -45,8 +50,8 @@ class ArmLearner(Learner):
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
-    ) -> ArmRun:
-        """Allocate one replication."""
+    ) -> ArmBatch:
+        """Allocate the replications whose streams the law has."""
         raise NotImplementedError
 
     def check(self, problem: ArmBandit, horizon: int) -> None:
@@ -61,16 +66,6 @@ class ArmLearner(Learner):
         """Return R on the learner's scale, refusing a problem for which it must be given."""
         own = problem.subgaussian * problem.scale
         return _check.unit_noise(self.R, (problem.low, problem.high), own)
-
-    def lanes_for(self, problem: ArmBandit) -> int:
-        """Return how many replications ``begin_lanes`` plays at once, 1 if it cannot."""
-        return 1
-
-    def begin_lanes(
-        self, problem: ArmBandit, words: U64, records: list[RoundRecord], horizon: int
-    ) -> list[ArmRun]:
-        """Allocate replications that advance together, each from its own generator state."""
-        raise NotImplementedError
 
     def phase_lengths(self, features: F64, horizon: int) -> list[int] | None:
         """Return the rounds of each phase up to the horizon, if they are fixed beforehand."""
@@ -120,35 +115,68 @@ class ArmLearner(Learner):
         object.__setattr__(self, "R", _check.optional_noise("R", self.R))
 
 
-def new_watch(law: Law) -> EventWatch:
-    """Allocate what a run needs to know whether its event held in blocks, from the same seed."""
-    from uli_fast.kernels.arms.event import MOST_ALONE, EventWatch
-
-    rows = max(law.mu.size, MOST_ALONE)  # a block of each arm, or all blocks of one
-    state: Any = law.rng.bit_generator.state["state"]  # of PCG64, two times 128 bits
-    words = np.zeros(2 + rows, np.uint64)
-    words[0] = state["state"] & 0xFFFFFFFFFFFFFFFF
-    return EventWatch(words, np.empty((rows, 4), np.int64), np.empty((rows, 3)))
-
-
-def new_state(law: Law) -> ArmState:
-    """Allocate the state of a K-armed run."""
+def new_states(law: Law) -> ArmState:
+    """Allocate the states of K-armed runs, one for each stream of the law."""
     from uli_fast.kernels.rewards.laws import RealLaw
 
-    return empty_state(law.mu.size, np.float64 if isinstance(law, RealLaw) else np.int64)
+    total = np.float64 if isinstance(law, RealLaw) else np.int64
+    return empty_state(law.mu.size, total, law.words.shape[:-1])
 
 
-def empty_state(K: int, total: type[np.int64] | type[np.float64] = np.float64) -> ArmState:
-    """Allocate a state in which nothing has been played."""
+def empty_state(
+    K: int,
+    total: type[np.int64] | type[np.float64] = np.float64,
+    rows: tuple[int, ...] = (),
+) -> ArmState:
+    """Allocate a state in which nothing has been played, or a batch of them."""
     from uli_fast.kernels.arms.state import ArmState
 
+    clock = np.zeros((*rows, 2), np.int64)
+    clock[..., 1] = 1
     return ArmState(
-        n=np.zeros(K, np.int64),
-        total=np.zeros(K, total),
-        active=np.full(K, True),
-        last=np.zeros(K, np.int64),
-        eliminated=np.zeros(K, np.int64),
-        clock=np.array([0, 1], np.int64),
-        broken=np.zeros(1, np.bool_),
-        tv=np.zeros(1),
+        n=np.zeros((*rows, K), np.int64),
+        total=np.zeros((*rows, K), total),
+        active=np.full((*rows, K), True),
+        last=np.zeros((*rows, K), np.int64),
+        eliminated=np.zeros((*rows, K), np.int64),
+        clock=clock,
+        broken=np.zeros((*rows, 1), np.bool_),
+        tv=np.zeros((*rows, 1)),
     )
+
+
+class OneByOne:
+    """Replications of a batch that are driven from Python, one after the other."""
+
+    def __init__(
+        self,
+        states: ArmState,
+        law: Law,
+        record: RoundRecord,
+        begin: Callable[[int, ArmState, Law, RoundRecord], Callable[[int], bool]],
+    ) -> None:
+        self._rows, self._begin = (states, law, record), begin
+        self._at, self._size = 0, len(states.clock)
+        self._advance: Callable[[int], bool] | None = None
+
+    def advance(self, budget: int) -> bool:
+        """Play the replication at hand on; say whether it was the last and is done."""
+        if self._advance is None:
+            self._advance = self._begin(self._at, *rows_of(*self._rows, self._at))
+        if self._advance(budget):
+            self._at, self._advance = self._at + 1, None
+        return self._at == self._size
+
+
+def rows_of(
+    states: ArmState, law: Any, record: RoundRecord, r: int
+) -> tuple[ArmState, Law, RoundRecord]:
+    """Return state, law and record of replication r of a batch."""
+    own = {name: getattr(law, name)[r] for name in ("words", "urn") if hasattr(law, name)}
+    alone = record._replace(plays=record.plays[r], at=record.at[r])
+    return indexed(states, r), law._replace(**own), alone
+
+
+def indexed(arrays: Any, at: Any) -> Any:
+    """Return the same tuple of arrays, each of them indexed: a replication of a batch."""
+    return type(arrays)(*(x[at] for x in arrays))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,3 +44,10 @@ def new_book(K: int, bets: Bets) -> Book:
     )
     set_bets(book, bets, 0.5)
     return book
+
+
+def new_books(K: int, bets: Bets, M: int) -> Book:
+    """Return the books of M replications before the first sweep."""
+    book: Any = new_book(K, bets)
+    books: Book = type(book)(*(np.repeat(x[None], M, axis=0) for x in book))
+    return books

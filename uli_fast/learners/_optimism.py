@@ -6,15 +6,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from uli_fast._typing import F64, I64
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
-from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
+from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
 
 if TYPE_CHECKING:
-    from uli_fast.kernels.arms.state import RoundRecord
+    from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.problems.arms import ArmBandit
+
+
+# In lanes.
+MOST_ARMS = 32
 
 
 class OptimisticLearner(ArmLearner):
@@ -34,27 +40,70 @@ class OptimisticLearner(ArmLearner):
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
-    ) -> ArmRun:
-        """Allocate one replication."""
+    ) -> ArmBatch:
+        """Allocate the replications whose streams the law has."""
         from uli_fast.kernels.arms import optimism, optimistic_skip
         from uli_fast.kernels.rewards.laws import RealLaw
 
-        state, rule = new_state(law), self.rule(self.noise_on(problem))
-        play: Any = optimism.play_rounds
+        states, rule = new_states(law), self.rule(self.noise_on(problem))
+        play: Any = optimism.batch_rounds
         if engine == "skip":
-            play = (
-                optimistic_skip.play_skipping
-                if isinstance(law, RealLaw)
-                else optimistic_skip.play_lines
-            )
+            real = isinstance(law, RealLaw)
+            play = optimistic_skip.batch_skipping if real else optimistic_skip.batch_lines
+        indices = optimism.Indices(*np.zeros((3, problem.n_arms)))
+        args = (rule, law, states, indices, record, horizon)
+        early = Early(rule, law, states, record, horizon) if goes_in_lanes(law) else None
 
         def advance(budget: int) -> bool:
-            return bool(play(rule, law, state, record, horizon, budget))
+            left = budget if early is None else early.play(budget)
+            return bool(play(*args, left))
 
-        return ArmRun(state, advance)
+        return ArmBatch(states, advance)
 
     def chooser(self, R: float) -> Callable[[F64, I64, int], int]:
         """Return what chooses an arm from means, counts and the round (the live step)."""
         from uli_fast.kernels.arms.optimism import choose
 
         return partial(choose, self.rule(R))
+
+
+def goes_in_lanes(law: Law) -> bool:
+    """Return whether rewards are coins, none of them known beforehand, of not too many arms.
+
+    A lane looks at every arm in every round; one replication alone need not.
+    """
+    from uli_fast.kernels.rewards.laws import RealLaw
+
+    known = getattr(law, "prefix", None)
+    coins = not isinstance(law, RealLaw) and (known is None or known.shape[1] <= 1)
+    return coins and 1 < law.mu.size <= MOST_ARMS
+
+
+class Early:
+    """The first rounds, replications side by side."""
+
+    def __init__(
+        self, rule: Any, law: Law, states: ArmState, record: RoundRecord, horizon: int
+    ) -> None:
+        from uli_fast.kernels.arms import optimistic_lanes as kernel
+
+        self.play_early, self.end = kernel.play_early, min(horizon, kernel.EARLY)
+        shape = (law.mu.size, kernel.LANES)
+        lanes = kernel.CoinLanes(
+            n=np.zeros(shape, np.int64),
+            total=np.zeros(shape),
+            last=np.zeros(shape, np.int64),
+            value=np.zeros(shape),
+            bonus=np.zeros(shape),
+            words=np.zeros((4, kernel.LANES), np.uint64),
+            bits=np.zeros(kernel.LANES, np.uint64),
+            best=np.zeros(kernel.LANES),
+            arm=np.zeros(kernel.LANES),
+        )
+        tables = kernel.BonusTables(np.zeros(self.end + 1), np.zeros(self.end + 1))
+        kernel.fill_tables(rule, tables)
+        self.args = (law.mu, law.words, states, record, lanes, tables)
+
+    def play(self, budget: int) -> int:
+        """Play on up to the last early round; return what is left of the budget."""
+        return int(self.play_early(*self.args, self.end, budget))

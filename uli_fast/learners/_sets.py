@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import numpy as np
-
-from uli_fast._typing import F64
+from uli_fast._typing import F64, I64, U64
 from uli_fast.errors import StateError
 from uli_fast.learners._base import Learner
 
@@ -52,10 +50,13 @@ class SetRun(Protocol):
     """One replication in progress."""
 
     log: BlockLog
-    t: int
 
-    def advance(self) -> bool:
+    def advance(self, budget: int) -> bool:
         """Play a phase and say whether the horizon is reached."""
+
+    @property
+    def played(self) -> I64:
+        """Rounds played, (1,)."""
 
 
 class SetLearner(Learner):
@@ -82,6 +83,6 @@ class SetLearner(Learner):
         low, high = bounds
         return partial(self.start, arms, low=low, high=high, intercept=state["intercept"])
 
-    def begin(self, problem: Any, rng: np.random.Generator, engine: str, horizon: int) -> SetRun:
+    def begin(self, problem: Any, words: U64, engine: str, horizon: int) -> SetRun:
         """Allocate one replication."""
         raise NotImplementedError

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from uli_fast import _check
 from uli_fast._typing import Form
 from uli_fast.errors import ArgumentError
 from uli_fast.guarantees import FORMS, Guarantee, describe_arms
 from uli_fast.guarantees.betting_plan import Planned, plan
-from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
-from uli_fast.learners._betting import new_bets, new_book
+from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
+from uli_fast.learners._betting import new_bets, new_books
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -81,18 +83,20 @@ class BettingElimination(ArmLearner):
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
-    ) -> ArmRun:
-        """Allocate one replication."""
+    ) -> ArmBatch:
+        """Allocate the replications whose streams the law has."""
         from uli_fast.kernels import betting_elimination as kernel
 
-        state = new_state(law)
-        start = kernel.BlockStart(state.n.copy(), state.total.copy())
+        states = new_states(law)
+        L = problem.n_arms + self.leader
+        room = (np.zeros(L, np.int64), np.zeros(L, np.int64), np.zeros(L))
+        starts = kernel.BlockStart(states.n.copy(), states.total.copy(), *room)
         bounded = problem.low is not None
         bets = new_bets(problem.n_arms, self.delta, self.noise_on(problem), self.leader, bounded)
-        book = new_book(problem.n_arms, bets)
-        play = kernel.play_rounds if engine == "rounds" else kernel.play_skipping
-        args = (law, state, start, book, bets, record, horizon)
-        return ArmRun(state, lambda budget: play(*args, budget))
+        books = new_books(problem.n_arms, bets, len(law.words))
+        play = kernel.batch_rounds if engine == "rounds" else kernel.batch_skipping
+        args = (law, states, record, starts, books, bets, horizon)
+        return ArmBatch(states, lambda budget: play(*args, budget))
 
     def _player(self, labels: Labels, low: float, high: float) -> BettingPlayer:
         from uli_fast.players.betting_elimination import BettingPlayer

@@ -12,7 +12,7 @@ from uli_fast import _check
 from uli_fast._typing import B1, F64, I64
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RuleError
 from uli_fast.guarantees import Guarantee, describe_arms, ratio_by_round
-from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
+from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -83,29 +83,32 @@ class EliminationFramework(ArmLearner):
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
-    ) -> ArmRun:
-        """Allocate one replication."""
-        state = new_state(law)
+    ) -> ArmBatch:
+        """Allocate the replications whose streams the law has."""
+        states = new_states(law)
         played = np.zeros(_CHUNK, np.int64)
-        worst = np.zeros(1)
+        worst = np.zeros(len(law.words))
         guarantee: Guarantee | None
         try:
             guarantee = self.guarantee(problem)
         except NoGuaranteeError:  # simulate has warned of it
             guarantee = None
 
-        def advance(budget: int) -> bool:
-            before = int(state.clock[0])
-            done = self._play(law, state, record, horizon, played)
-            rounds = np.arange(before + 1.0, state.clock[0] + 1.0)
-            if guarantee is None:
-                worst[0] = np.nan
+        def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:
+            def advance(budget: int) -> bool:
+                before = int(state.clock[0])
+                done = self._play(law, state, record, horizon, played)
+                rounds = np.arange(before + 1.0, state.clock[0] + 1.0)
+                if guarantee is None:
+                    worst[r] = np.nan
+                    return done
+                gaps = problem.gaps[played[: rounds.size]]
+                worst[r] = max(worst[r], ratio_by_round(gaps, rounds, guarantee))
                 return done
-            gaps = problem.gaps[played[: rounds.size]]
-            worst[0] = max(worst[0], ratio_by_round(gaps, rounds, guarantee))
-            return done
 
-        return ArmRun(state, advance, worst)
+            return advance
+
+        return ArmBatch(states, OneByOne(states, law, record, begin).advance, worst)
 
     def _play(
         self, law: Law, state: ArmState, record: RoundRecord, horizon: int, played: I64

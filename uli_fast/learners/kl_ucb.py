@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from uli_fast._typing import F64, I64
-from uli_fast.learners._arms import ArmRun, new_state
+from uli_fast.learners._arms import ArmBatch, new_states
 from uli_fast.learners._optimism import OptimisticLearner
 
 if TYPE_CHECKING:
@@ -54,22 +56,19 @@ class KLUCB(OptimisticLearner):
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
-    ) -> ArmRun:
-        """Allocate one replication."""
+    ) -> ArmBatch:
+        """Allocate the replications whose streams the law has."""
         if self.R is not None:
             return super().begin(problem, law, record, engine, horizon)
         from uli_fast.kernels import kl_ucb
         from uli_fast.kernels.rewards.laws import RealLaw
 
-        state = new_state(law)
-        play: Any = kl_ucb.play_rounds
+        states = new_states(law)
+        play: Any = kl_ucb.batch_rounds
         if engine == "skip":
-            play = kl_ucb.play_skipping if isinstance(law, RealLaw) else kl_ucb.play_lines
-
-        def advance(budget: int) -> bool:
-            return bool(play(law, state, record, horizon, budget))
-
-        return ArmRun(state, advance)
+            play = kl_ucb.batch_skipping if isinstance(law, RealLaw) else kl_ucb.batch_lines
+        ix = kl_ucb.KlIndices(*np.zeros((5, problem.n_arms)))
+        return ArmBatch(states, lambda budget: play(law, states, ix, record, horizon, budget))
 
     def chooser(self, R: float) -> Callable[[F64, I64, int], int]:
         """Return what chooses an arm from means, counts and the round."""
@@ -92,8 +91,6 @@ def kl_intervals(learner: Any, R: float, means: F64, n: I64, t: int) -> tuple[F6
     delta / t^2, and n is one of at most t numbers: that of an arm fails at round t with
     probability at most delta / t, whatever chose the plays.
     """
-    import numpy as np
-
     level = math.log(2.0) - math.log(learner.delta) + 2.0 * math.log(t)
     if learner.R is not None:
         with np.errstate(divide="ignore"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -11,11 +12,11 @@ from uli_fast import _check
 from uli_fast._typing import F64
 from uli_fast.errors import NoGuaranteeError, UnsupportedError
 from uli_fast.guarantees import Guarantee
-from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
+from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
 from uli_fast.learners._linear import noise_of, units_of
 
 if TYPE_CHECKING:
-    from uli_fast.kernels.arms.state import RoundRecord
+    from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.lin_ucb import Ridge
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.problems.arms import ArmBandit
@@ -69,26 +70,30 @@ class LinUCB(ArmLearner):
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
-    ) -> ArmRun:
-        """Allocate one replication."""
+    ) -> ArmBatch:
+        """Allocate the replications whose streams the law has."""
         from uli_fast.kernels import lin_ucb as kernel
 
         bounds = (problem.low, problem.high)
         units = units_of(problem.features, self.theta_norm, self.R, bounds, problem.intercept)
-        ridge = new_ridge(problem.features)
-        state = new_state(law)
         parameters = (self.delta, units.R, units.offset, units.slope)
+        states = new_states(law)
 
-        def advance(budget: int) -> bool:
-            done, end = False, int(state.clock[0]) + budget
-            while not done and state.clock[0] < end:
-                left = end - int(state.clock[0])
-                done = kernel.play_rounds(ridge, law, state, record, parameters, horizon, left)
-                if state.clock[0] % kernel.REFRESH == 0:
-                    refresh(ridge)
-            return done
+        def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:
+            ridge = new_ridge(problem.features)
 
-        return ArmRun(state, advance)
+            def advance(budget: int) -> bool:
+                done, end = False, int(state.clock[0]) + budget
+                while not done and state.clock[0] < end:
+                    left = end - int(state.clock[0])
+                    done = kernel.play_rounds(ridge, law, state, record, parameters, horizon, left)
+                    if state.clock[0] % kernel.REFRESH == 0:
+                        refresh(ridge)
+                return done
+
+            return advance
+
+        return ArmBatch(states, OneByOne(states, law, record, begin).advance)
 
 
 def refresh(ridge: Ridge) -> None:

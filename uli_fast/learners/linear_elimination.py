@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,7 +23,7 @@ from uli_fast.geometry.least_squares import influence, least_squares
 from uli_fast.guarantees import Guarantee, formula, read_arms
 from uli_fast.guarantees.phase_bounds import largest_support
 from uli_fast.guarantees.phase_bounds import linear_size as phase_size
-from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
+from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
 from uli_fast.learners._linear import (
     Units,
     check_linear,
@@ -94,18 +94,28 @@ class LinearElimination(ArmLearner):
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
-    ) -> ArmRun:
-        """Allocate one replication."""
+    ) -> ArmBatch:
+        """Allocate the replications whose streams the law has."""
+        states, logs = new_states(law), [BlockLog() for _ in law.words]
+
+        def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:
+            return self._begin(problem, (law, state, record), logs[r], engine, horizon)
+
+        return ArmBatch(states, OneByOne(states, law, record, begin).advance, logs=logs)
+
+    def _begin(
+        self, problem: ArmBandit, one: tuple[Any, ...], log: BlockLog, engine: str, horizon: int
+    ) -> Callable[[int], bool]:
+        """Begin one replication; return what plays it on."""
         from uli_fast.kernels import linear_elimination as kernel
         from uli_fast.kernels.arms.state import play_out
 
+        law, state, record = one
         units = self.units(problem.features, (problem.low, problem.high), problem.intercept)
-        state = new_state(law)
         phases = Phases(self.delta, units, problem.features, state)
         # True means in units of the proofs, to know whether the nice event held.
         truth = (problem.means - problem.intercept) / units.scale
         left, before = phases.quotas().copy(), state.total.copy()
-        log = BlockLog()
         phases.note(log, horizon)
 
         def advance(budget: int) -> bool:
@@ -122,7 +132,7 @@ class LinearElimination(ArmLearner):
                 phases.note(log, horizon)
             return bool(state.clock[0] >= horizon)
 
-        return ArmRun(state, advance, log=log)
+        return advance
 
     def start(
         self,

@@ -13,7 +13,7 @@ from uli_fast import _check
 from uli_fast._typing import Form
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee, describe_arms, formula
-from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
+from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
 
 if TYPE_CHECKING:
     from uli_fast._check import Bounds, Labels
@@ -63,22 +63,15 @@ class PhasedElimination(ArmLearner):
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
-    ) -> ArmRun:
-        """Allocate one replication."""
+    ) -> ArmBatch:
+        """Allocate the replications whose streams the law has."""
         from uli_fast.kernels import phased_elimination as kernel
 
-        state = new_state(law)
-        state_of_phase = kernel.PhaseStart(
-            state.n.copy(), state.total.copy(), np.zeros(state.n.size, np.int64)
-        )
-        args = (law, state, state_of_phase, record, self.delta, self.noise_on(problem), horizon)
-
-        def advance(budget: int) -> bool:
-            if engine == "skip":
-                return kernel.play_skipping(*args)
-            return kernel.play_rounds(*args, budget)
-
-        return ArmRun(state, advance)
+        states = new_states(law)
+        starts = kernel.PhaseStart(states.n.copy(), states.total.copy(), np.zeros_like(states.n))
+        play = kernel.batch_skipping if engine == "skip" else kernel.batch_rounds
+        args = (law, states, record, starts, self.delta, self.noise_on(problem), horizon)
+        return ArmBatch(states, lambda budget: play(*args, budget))
 
     def quotas(self, K: int, horizon: int, bounds: Bounds = (0.0, 1.0)) -> list[int]:
         """Return the plays per arm m_1, m_2, ... of every phase that can begin by the horizon."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import B1, F64, I8, I64, Method, Schedule
+from uli_fast._typing import B1, F64, I8, I64, U64, Method, Schedule
 from uli_fast.errors import ArgumentError, NoGuaranteeError, PolicySearchError
 from uli_fast.guarantees import Guarantee
 from uli_fast.guarantees.policy_schedule import PhasePlan, Size, plan
@@ -98,14 +98,14 @@ class PolicyElimination(PolicyLearner):
     def begin(
         self,
         problem: TabularMDP,
-        rng: np.random.Generator,
+        words: U64,
         engine: str,
         horizon: int,
         rounds: I64,
     ) -> EliminationRun:
         """Allocate one replication."""
         run = EliminationRun(self, problem, horizon, rounds)
-        run.prepare(rng, engine)
+        run.prepare(words, engine)
         return run
 
     def start(
@@ -227,9 +227,9 @@ def size_of(points: B1, A: int) -> Size:
 class EliminationRun(PolicyRun):
     """One replication in progress, phase by phase."""
 
-    def prepare(self, rng: np.random.Generator, engine: str) -> None:
+    def prepare(self, words: U64, engine: str) -> None:
         """Begin with all policies."""
-        self.law, self.engine = self.problem.law(rng), engine
+        self.law, self.engine = self.problem.law(words), engine
         self.size, _ = read_size(self.problem)
         self.initial: B1 = self.problem.initial > 0.0
         points, A = self.problem.decision_points, self.problem.n_actions

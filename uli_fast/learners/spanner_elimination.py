@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64, Form, SpannerMode
+from uli_fast._typing import F64, I64, U64, Form, SpannerMode
 from uli_fast.errors import OracleError
 from uli_fast.geometry.least_squares import ridge
 from uli_fast.geometry.spanners import MODES, NULL, Oracle, Spanner, check_factor, find_spanner
@@ -95,11 +95,9 @@ class SpannerElimination(SetLearner):
         parameters = {"d": d, "C": self.C, "R": R / scale, "largest_gap": 2.0}
         return Guarantee(formula("PE-spanner", form), self.delta, parameters, scale)
 
-    def begin(
-        self, problem: Any, rng: np.random.Generator, engine: str, horizon: int
-    ) -> SpannerRun:
+    def begin(self, problem: Any, words: U64, engine: str, horizon: int) -> SpannerRun:
         """Allocate one replication."""
-        return SpannerRun(self, problem, rng, engine, horizon)
+        return SpannerRun(self, problem, words, engine, horizon)
 
     def start(
         self,
@@ -235,20 +233,25 @@ class SpannerRun:
         self,
         learner: SpannerElimination,
         problem: Any,
-        rng: np.random.Generator,
+        words: U64,
         engine: str,
         horizon: int,
     ) -> None:
         from uli_fast.arm_sets import as_arm_set
 
         self.problem, self.engine, self.horizon = problem, engine, horizon
-        self.law = problem.law(rng, engine)
+        self.law = problem.law(words, engine)
         known = learner.resolved((problem.low, problem.high))
         self.phases = SpannerPhases(known, as_arm_set(region_of(problem)))
         self.t = 0
         self.log = BlockLog()
 
-    def advance(self) -> bool:
+    @property
+    def played(self) -> I64:
+        """Rounds played, (1,)."""
+        return np.array([self.t])
+
+    def advance(self, budget: int = 1) -> bool:
         """Play a phase and say whether the horizon is reached."""
         arms, n, work = self.phases.open()
         self.log.work.append(work)

@@ -10,11 +10,12 @@ import numpy as np
 
 from uli_fast._typing import Form
 from uli_fast.guarantees import Guarantee, describe_arms, formula
-from uli_fast.learners._arms import ArmLearner, ArmRun, new_state, new_watch
+from uli_fast.learners._arms import ArmBatch, ArmLearner, indexed, new_states
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
-    from uli_fast.kernels.arms.state import RoundRecord
+    from uli_fast.kernels.arms.event import EventWatch
+    from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.successive_elimination import SuccessivePlayer
     from uli_fast.problems.arms import ArmBandit
@@ -64,27 +65,46 @@ class SuccessiveElimination(ArmLearner):
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
-    ) -> ArmRun:
-        """Allocate one replication."""
+    ) -> ArmBatch:
+        """Allocate the replications whose streams the law has."""
         from uli_fast.kernels import successive_elimination as kernel
 
-        state, after = new_state(law), (self.delta, self.noise_on(problem), horizon)
+        states, after = new_states(law), (self.delta, self.noise_on(problem), horizon)
+        M, K = states.n.shape
+        ends = np.full((M, K), -np.inf), np.full((M, K), np.inf)
+        bounds = kernel.Bounds(*ends, np.zeros((M, 2)))
+        room = kernel.Room(np.zeros(K, np.int64), np.zeros(K), np.zeros(K, np.int64))
         if engine == "rounds":
-            return ArmRun(state, lambda left: kernel.play_rounds(law, state, record, *after, left))
-        watch, play = new_watch(law), kernel.play_skipping
-        state.broken[0] = not self.knows_event(problem, engine)  # then nothing is watched
+            args = (law, states, record, bounds, room, *after)
+            return ArmBatch(states, lambda left: kernel.batch_rounds(*args, left))
+        from uli_fast.kernels.arms.successive_skip import batch_skipping
+
+        watches = new_watches(law, states)
+        states.broken[:] = not self.knows_event(problem, engine)  # then nothing is watched
 
         def advance(left: int) -> bool:
-            done = play(law, state, record, watch, *after, left)
-            if watch.words[1]:
+            done = batch_skipping(law, states, record, bounds, room, watches, *after, left)
+            for r in np.flatnonzero(watches.words[:, 1]):
                 from uli_fast.kernels.arms.event import some_leave
 
-                state.broken[0] |= some_leave(watch, law.mu, *after[:2])
+                states.broken[r] |= some_leave(indexed(watches, r), law.mu, *after[:2])
             return done
 
-        return ArmRun(state, advance)
+        return ArmBatch(states, advance)
 
     def _player(self, labels: Labels, low: float, high: float) -> SuccessivePlayer:
         from uli_fast.players.successive_elimination import SuccessivePlayer
 
         return SuccessivePlayer(self, labels, low, high)
+
+
+def new_watches(law: Law, states: ArmState) -> EventWatch:
+    """Allocate what runs need to know whether their events held in blocks, from the same seed."""
+    from uli_fast.kernels.arms.event import MOST_ALONE, EventWatch
+
+    M = len(law.words)
+    rows = max(law.mu.size, MOST_ALONE)  # a block of each arm, or all blocks of one
+    words = np.zeros((M, 2 + rows), np.uint64)
+    words[:, 0] = law.words[:, 0] ^ law.words[:, 2]
+    counts, sums = np.empty((M, rows, 4), np.int64), np.empty((M, rows, 3))
+    return EventWatch(words, counts, sums, np.zeros_like(states.total))

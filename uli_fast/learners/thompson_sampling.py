@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from uli_fast import _check
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
-from uli_fast.learners._arms import ArmLearner, ArmRun, new_state
+from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
 
 if TYPE_CHECKING:
     from uli_fast.kernels.arms.state import RoundRecord
@@ -56,18 +58,19 @@ class ThompsonSampling(ArmLearner):
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
-    ) -> ArmRun:
-        """Allocate one replication."""
+    ) -> ArmBatch:
+        """Allocate the replications whose streams the law has."""
         from uli_fast.kernels import thompson_sampling as kernel
 
-        state, R = new_state(law), self.noise_on(problem)
+        states, R = new_states(law), self.noise_on(problem)
+        shapes = kernel.Shapes(*np.zeros((2, 2, problem.n_arms)))
 
         def advance(budget: int) -> bool:
             if self.R is None:
-                return bool(kernel.play_coins(law, state, record, horizon, budget))
-            return bool(kernel.play_normals(law, state, record, R, horizon, budget))
+                return bool(kernel.batch_coins(law, states, shapes, record, horizon, budget))
+            return bool(kernel.batch_normals(law, states, record, R, horizon, budget))
 
-        return ArmRun(state, advance)
+        return ArmBatch(states, advance)
 
     def start(
         self,

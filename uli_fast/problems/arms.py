@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64, I64
+from uli_fast._typing import F64, I64, U64
 from uli_fast.errors import ArgumentError, RewardsExhaustedError
 
 if TYPE_CHECKING:
@@ -80,8 +80,11 @@ class ArmBandit:
         """What is known about the gaps on the learner's scale: at most 1 where bounded."""
         return 1.0 if self.low is not None else float(self.gaps.max())
 
-    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
-        """Return the rewards as the kernels of an engine draw them."""
+    def law(self, words: U64, engine: str = "rounds") -> Law:
+        """Return the rewards as the kernels of an engine draw them.
+
+        ``words`` is a stream (4,), or one for each replication of a batch (M, 4).
+        """
         raise TypeError(f"{type(self).__name__} has no reward law")
 
     def check_horizon(self, horizon: int) -> None:
@@ -90,20 +93,12 @@ class ArmBandit:
     def check_supply(self, pulls: I64) -> None:
         """Refuse a run that used more rewards than there are."""
 
-    def _bernoulli_law(self, rng: np.random.Generator, engine: str) -> Law:
-        from uli_fast.kernels.rewards.laws import BernoulliBlocks, BernoulliLaw
-
-        p = np.array(self.unit_means)
-        if engine == "rounds":
-            return BernoulliLaw(p, rng)
-        return BernoulliBlocks(p, rng, 1.0, np.zeros((2, self.n_arms), np.int64))
-
-    def _real_law(self, kind: int, rng: np.random.Generator, **arrays: F64) -> Law:
+    def _real_law(self, kind: int, words: U64, **arrays: F64) -> Law:
         from uli_fast.kernels.rewards.laws import RealLaw
 
         none = np.zeros((2, 0))
         mu = np.array(self.unit_means)  # writable, as the kernels are compiled for
-        return RealLaw(kind, mu, arrays.get("scale", none), arrays.get("prefix", none), rng)
+        return RealLaw(kind, mu, arrays.get("scale", none), arrays.get("prefix", none), words)
 
     def _parameters(self) -> dict[str, Any]:
         parameters: dict[str, Any] = {"means": short(self.means)}
@@ -130,9 +125,9 @@ class BernoulliBandit(ArmBandit):
     ) -> None:
         super().__init__(*_bounded("means", means, low, high, names))
 
-    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+    def law(self, words: U64, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
-        return self._bernoulli_law(rng, engine)
+        return bernoulli_law(np.array(self.unit_means), words, engine)
 
 
 class DeterministicBandit(ArmBandit):
@@ -152,11 +147,11 @@ class DeterministicBandit(ArmBandit):
         """No noise."""
         return 0.0
 
-    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+    def law(self, words: U64, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
         from uli_fast.kernels.rewards.laws import DETERMINISTIC
 
-        return self._real_law(DETERMINISTIC, rng)
+        return self._real_law(DETERMINISTIC, words)
 
 
 class BetaBandit(ArmBandit):
@@ -180,11 +175,11 @@ class BetaBandit(ArmBandit):
         means = low + (high - low) * self.alpha / (self.alpha + self.beta)
         super().__init__(means, names, low, high)
 
-    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+    def law(self, words: U64, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
         from uli_fast.kernels.rewards.laws import BETA
 
-        return self._real_law(BETA, rng, scale=np.stack([self.alpha, self.beta]))
+        return self._real_law(BETA, words, scale=np.stack([self.alpha, self.beta]))
 
     def _parameters(self) -> dict[str, Any]:
         rest = super()._parameters()
@@ -204,11 +199,11 @@ class GaussianBandit(ArmBandit):
         """The standard deviation."""
         return self.sigma
 
-    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+    def law(self, words: U64, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
         from uli_fast.kernels.rewards.laws import GAUSSIAN
 
-        return self._real_law(GAUSSIAN, rng, scale=np.full((2, self.n_arms), self.sigma))
+        return self._real_law(GAUSSIAN, words, scale=np.full((2, self.n_arms), self.sigma))
 
     def _parameters(self) -> dict[str, Any]:
         return super()._parameters() | {"sigma": self.sigma}
@@ -249,11 +244,11 @@ class TableBandit(ArmBandit):
         self._prefix = np.zeros((self.n_arms, self.columns + 1))
         np.cumsum((table - low) / (high - low), axis=1, out=self._prefix[:, 1:])
 
-    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+    def law(self, words: U64, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
         from uli_fast.kernels.rewards.laws import TABLE
 
-        return self._real_law(TABLE, rng, prefix=self._prefix)
+        return self._real_law(TABLE, words, prefix=self._prefix)
 
     def check_horizon(self, horizon: int) -> None:
         """Refuse a horizon beyond all rewards of the table."""
@@ -282,6 +277,16 @@ def _bounded(
     low, high = _check.interval(low, high)
     _check.within(name, means, low, high)
     return means, names, low, high
+
+
+def bernoulli_law(p: F64, words: U64, engine: str) -> Law:
+    """Return coins with these probabilities; those of "skip" have room for blocks."""
+    from uli_fast.kernels.rewards.laws import BernoulliBlocks, BernoulliLaw
+
+    if engine == "rounds":
+        return BernoulliLaw(p, words)
+    urn = np.zeros((*words.shape[:-1], 2, p.size), np.int64)
+    return BernoulliBlocks(p, words, 1.0, urn, np.zeros((p.size, 1), np.int32))
 
 
 def short(values: F64, what: str = "arms") -> str:

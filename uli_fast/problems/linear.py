@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64
+from uli_fast._typing import F64, U64
 from uli_fast.errors import ArgumentError
 from uli_fast.geometry import designs
-from uli_fast.problems.arms import ArmBandit, short
+from uli_fast.problems.arms import ArmBandit, bernoulli_law, short
 
 if TYPE_CHECKING:
     from uli_fast.kernels.rewards.laws import Law
@@ -96,20 +96,18 @@ class LinearBandit:
     def _half_width(self) -> float:
         return self.sigma * math.sqrt(3.0)
 
-    def _law(self, mu: F64, scale: float, rng: np.random.Generator, engine: str) -> Law:
+    def _law(self, mu: F64, scale: float, words: U64, engine: str) -> Law:
         """Return the rewards of arms with these means, in units of ``scale``."""
         from uli_fast.kernels.rewards import laws
 
         if self.noise == "bernoulli":
-            if engine == "rounds":
-                return laws.BernoulliLaw(mu, rng)
-            return laws.BernoulliBlocks(mu, rng, 1.0, np.zeros((2, mu.size), np.int64))
+            return bernoulli_law(mu, words, engine)
         if self.noise == "gaussian":
             kind, width = laws.GAUSSIAN, self.sigma
         else:
             kind, width = laws.UNIFORM, self._half_width / scale
         spread = np.full((2, mu.size), width)
-        return laws.RealLaw(kind, mu, spread, np.zeros((2, 0)), rng)
+        return laws.RealLaw(kind, mu, spread, np.zeros((2, 0)), words)
 
     def _spread(self) -> dict[str, Any]:
         spread = {} if self.noise == "bernoulli" else {"sigma": self.sigma}
@@ -159,9 +157,9 @@ class FiniteLinearBandit(LinearBandit, ArmBandit):
         """The standard deviation if Gaussian; 1/2 on the learner's scale where bounded."""
         return self.sigma if self.noise == "gaussian" else 0.5
 
-    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+    def law(self, words: U64, engine: str = "rounds") -> Law:
         """Return the rewards as the kernels of an engine draw them."""
-        return self._law(np.array(self.unit_means), self.scale, rng, engine)
+        return self._law(np.array(self.unit_means), self.scale, words, engine)
 
     def place_in(self, law: Law, arm: F64, number: int) -> int:
         """Return where a law has an arm: its number."""
@@ -223,9 +221,9 @@ class ArmSetBandit(LinearBandit):
         """Reward units per unit of the scale on which rewards are drawn."""
         return 1.0 if self.low is None or self.high is None else self.high - self.low
 
-    def law(self, rng: np.random.Generator, engine: str = "rounds") -> Law:
+    def law(self, words: U64, engine: str = "rounds") -> Law:
         """Return the rewards of one arm, which ``place_in`` puts there: there is no list of all."""
-        return self._law(np.zeros(1), self.scale, rng, engine)
+        return self._law(np.zeros(1), self.scale, words, engine)
 
     def place_in(self, law: Law, arm: F64, number: int) -> int:
         """Give a law the mean of an arm; return where it is."""

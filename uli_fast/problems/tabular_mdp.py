@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import B1, F64, I8
+from uli_fast._typing import B1, F64, I8, U64
 
 if TYPE_CHECKING:
     from uli_fast.kernels.mdp.episodes import MdpLaw
@@ -182,11 +182,11 @@ class TabularMDP:
         loss = self.unit_optimal - self._unit_value(policy)
         return self.scale * loss if loss >= NO_GAP * self.horizon else 0.0
 
-    def law(self, rng: np.random.Generator) -> MdpLaw:
+    def law(self, words: U64) -> MdpLaw:
         """Return the episodes as the kernels draw them."""
         from uli_fast.kernels.mdp.episodes import MdpLaw
 
-        return MdpLaw(*self._cdfs, rng)
+        return MdpLaw(*self._cdfs, words)
 
     def _in_units(self, unit_value: float) -> float:
         return self.horizon * self.low + self.scale * unit_value

@@ -1,14 +1,16 @@
-"""The record of runs: which arrays there are, and what can be asked of them.
+"""The public names of a record, and what can be asked of it.
 
-Arms, arm sets and policies leave different arrays behind. Only this room tells them apart: who
-reads a record asks for what is needed, and gets an empty table where there is none of it.
+Arms, arm sets and policies fill the tables of a record (tables.py) with different things. Only this
+room tells them apart: who reads a record asks for what is needed, and gets an empty table where
+there is none of it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections import defaultdict
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -16,29 +18,39 @@ from uli_fast._typing import B1, F64, I8, I64, Played
 from uli_fast.errors import ArgumentError, UliError
 from uli_fast.guarantees import Guarantee
 from uli_fast.results import metrics
+from uli_fast.results.tables import Blocks, DecisionTable, PhaseTable, tables_of
 
-# The arrays of an arm set, in the order of metrics.set_phases.
-BLOCKS = ("block_phase", "block_first", "block_last", "block_gaps", "block_arms", "phase_work")
-# Arrays with one row per replication; gaps too, where they are those of the policies played.
-PER_REPLICATION = (
-    "plays",
-    "final_plays",
-    "last_play",
-    "eliminated_at",
-    "recorded_regret",
-    "event_held",
-    "ratios",
-    "block_phase",
-    "block_first",
-    "block_last",
-    "block_gaps",
-    "block_arms",
-    "phase_work",
-    "policies",
-    "visits",
-    "phase_rounds",
-    "phase_facts",
-    "seconds",
+# The arrays among the public names. Kind of each, and its shape: M replications, P recorded rounds,
+# D arms or policies.
+ARRAYS: dict[str, tuple[str, str]] = {
+    "gaps": ("float64", "D"),  # (M, D) of policies
+    "rounds": ("int64", "P"),
+    "plays": ("int64", "MPD"),
+    "final_plays": ("int64", "MD"),
+    "last_play": ("int64", "MD"),
+    "eliminated_at": ("int64", "MD"),
+    "recorded_regret": ("float64", "MP"),
+    "event_held": ("bool", "M"),
+    "ratios": ("float64", "M"),
+    "quotas": ("int64", "q"),
+    "phase_lengths": ("int64", "l"),
+    "block_phase": ("int64", "MB"),
+    "block_first": ("int64", "MB"),
+    "block_last": ("int64", "MB"),
+    "block_gaps": ("float64", "MB"),
+    "block_arms": ("float64", "MBd"),
+    "phase_work": ("float64", "Mw3"),
+    "policies": ("int8", "MDHS"),
+    "visits": ("int64", "MHSA"),
+    "phase_rounds": ("int64", "Mp2"),
+    "phase_facts": ("float64", "Mp3"),
+    "tv_spent": ("float64", "M"),
+    "seconds": ("float64", "M"),
+}
+# Arrays with one row per replication; gaps too, where they are those of the policies played, and
+# tv_spent, which is None where it is 0.
+PER_REPLICATION = tuple(
+    name for name, (_, shape) in ARRAYS.items() if shape[0] == "M" and name != "tv_spent"
 )
 
 
@@ -69,9 +81,35 @@ class PolicyPhases(NamedTuple):
     left: F64  # NaN where they were never listed
 
 
+# Where the tables of a record have what is public under these names.
+COLUMNS = {
+    "names": "decision_table.names",
+    "gaps": "counted.gaps",
+    "plays": "decision_table.recorded",
+    "final_plays": "counted.plays",
+    "last_play": "counted.last",
+    "eliminated_at": "decision_table.eliminated",
+    "policies": "decision_table.policies",
+    "quotas": "phase_table.quotas",
+    "phase_lengths": "phase_table.lengths",
+    "block_phase": "blocks.phase",
+    "block_first": "blocks.first",
+    "block_last": "blocks.last",
+    "block_gaps": "blocks.gaps",
+    "block_arms": "blocks.arms",
+    "phase_work": "blocks.work",
+    "phase_rounds": "phase_table.rounds",
+    "phase_facts": "phase_table.facts",
+}
+
+
 @dataclass(eq=False)
 class RunRecord:
-    """The arrays of M replications, and what they say; ``Runs`` makes more of it."""
+    """What happened in M replications, in two tables; ``Runs`` makes more of it.
+
+    The names below are public, and the constructor takes them. Those of COLUMNS are kept in the
+    tables alone.
+    """
 
     learner: str
     problem: str
@@ -110,25 +148,56 @@ class RunRecord:
     elapsed: float = 0.0  # seconds, from the call to the result
     seconds: F64 | None = None  # (M,) of playing; None in files of versions before 0.7
 
+    def __post_init__(self) -> None:
+        columns: dict[str, dict[str, Any]] = defaultdict(dict)
+        for name, value in vars(self).pop("given").items():
+            table, column = COLUMNS[name].split(".")
+            columns[table][column] = value
+        self.decision_table, self.phase_table = tables_of(**columns)
+
+    @classmethod
+    def of(cls, decisions: DecisionTable, phases: PhaseTable, **others: Any) -> Self:
+        """Return the record of two tables, and of the other public names."""
+        unknown = others.keys() - {f.name for f in fields(cls)} | others.keys() & COLUMNS.keys()
+        if unknown:
+            raise TypeError(f"no names of a record beside its tables: {sorted(unknown)}")
+        runs = cls.__new__(cls)
+        vars(runs).update(others, decision_table=decisions, phase_table=phases)
+        return runs
+
+    @property
+    def counted(self) -> DecisionTable | None:
+        """The decisions that are counted one by one: points are not."""
+        return None if self.decision_table.kind == "points" else self.decision_table
+
+    @property
+    def blocks(self) -> Blocks | None:
+        """The blocks of rounds, where there are any."""
+        return self.phase_table.blocks
+
+    def made(self) -> DecisionTable:
+        """Return the decisions that were made: block by block, where rounds come in blocks."""
+        return self.decision_table if self.blocks is None else self.blocks.decisions()
+
     @property
     def replications(self) -> int:
         """Number of replications M."""
-        return int(self.last_and_plays()[0].shape[0])
+        return int(self.decision_table.last.shape[0])
 
     @property
     def unit(self) -> str:
         """What a round is called: an MDP has episodes."""
-        return "round" if self.visits is None else "episode"
+        return "episode" if self.decision_table.kind == "policies" else "round"
 
     @property
     def has_gaps(self) -> bool:
         """Whether the gaps of what was played are known."""
-        return self.gaps is not None or self.block_gaps is not None
+        return self.decision_table.gaps is not None
 
     @property
     def has_all_gaps(self) -> bool:
         """Whether the gaps of everything that could be played are known."""
-        return self.gaps is not None and self.gaps.ndim == 1
+        return self.has_gaps and self.decision_table.kind == "arms"
 
     @property
     def has_regret(self) -> bool:
@@ -147,24 +216,12 @@ class RunRecord:
             raise UliError("the arms' means are unknown, so there is no regret; pass means=")
         return self.recorded_regret
 
-    def last_and_plays(self) -> tuple[I64, I64]:
-        """Return the last round and the plays of each decision, arms or blocks, (M, D)."""
-        if self.block_last is not None:
-            assert self.block_first is not None
-            return self.block_last, np.where(
-                self.block_last > 0, self.block_last - self.block_first + 1, 0
-            )
-        assert self.last_play is not None
-        assert self.final_plays is not None
-        return self.last_play, self.final_plays
-
     def known_gaps(self) -> F64:
-        """Return the gap of each decision, (D,) or (M, D)."""
-        if self.block_gaps is not None:
-            return self.block_gaps
-        if self.gaps is None:
+        """Return the gap of each decision that was made, (D,) or (M, D)."""
+        gaps = self.made().gaps
+        if gaps is None:
             raise UliError("the arms' means are unknown, so there are no gaps; pass means=")
-        return self.gaps
+        return gaps
 
     @property
     def worse_gaps(self) -> F64:
@@ -172,18 +229,19 @@ class RunRecord:
 
         Those of all arms; on arm sets and MDPs, those of what was played.
         """
-        every = self.gaps if self.has_all_gaps else None
+        every = self.decision_table.gaps
         gaps = self.known_gaps() if every is None else every
         worse: F64 = gaps[gaps > 0.0]
         return worse
 
     def decisions(self) -> Decisions:
         """Return what was decided, with its gaps, which must be known."""
-        last, plays = self.last_and_plays()
-        gaps = np.broadcast_to(self.known_gaps(), last.shape)
-        if self.eliminated_at is not None and self.block_last is None:
-            return Decisions(last, plays, gaps, self.eliminated_at > 0)
-        return Decisions(last, plays, gaps, np.broadcast_to(self.settled[:, None], last.shape))
+        made = self.made()
+        gaps = np.broadcast_to(self.known_gaps(), made.last.shape)
+        if made.eliminated is not None:
+            return Decisions(made.last, made.plays, gaps, made.eliminated > 0)
+        settled = np.broadcast_to(self.settled[:, None], made.last.shape)
+        return Decisions(made.last, made.plays, gaps, settled)
 
     @property
     def settled(self) -> B1:
@@ -191,27 +249,27 @@ class RunRecord:
 
         Where arms are eliminated: all worse ones are. Where policies are: one is left, a best one.
         """
-        if self.eliminated_at is not None and self.gaps is not None:
-            return np.asarray((self.eliminated_at > 0)[:, self.gaps > 0.0].all(axis=1))
+        held = self.decision_table
+        if held.eliminated is not None and held.gaps is not None:
+            return np.asarray((held.eliminated > 0)[:, held.gaps > 0.0].all(axis=1))
         phases = self.policy_phases
         if phases.left.size == 0:
             return np.zeros(self.replications, np.bool_)
         current = (phases.last > 0).sum(axis=1) - 1
         left = np.take_along_axis(phases.left, current[:, None], axis=1)[:, 0]
-        last, _ = self.last_and_plays()
-        at_end = metrics.gap_from(last, self.known_gaps(), np.array([self.horizon]))[:, 0]
+        at_end = metrics.gap_from(held.last, self.known_gaps(), np.array([self.horizon]))[:, 0]
         return np.asarray((left == 1.0) & (at_end == 0.0))
 
     @property
     def arms(self) -> ArmTable:
         """The arms one by one, where they have names."""
-        M, K = self.replications, len(self.names)
-        if K == 0 or self.final_plays is None or self.last_play is None:
+        held, M, K = self.decision_table, self.replications, len(self.names)
+        if held.kind != "arms":
             none = np.zeros((M, 0), np.int64)
             return ArmTable((), np.zeros(0), none, none, none)
-        gaps = np.full(K, np.nan) if self.gaps is None else self.gaps
-        gone = np.zeros((M, K), np.int64) if self.eliminated_at is None else self.eliminated_at
-        return ArmTable(self.names, gaps, self.final_plays, self.last_play, gone)
+        gaps = np.full(K, np.nan) if held.gaps is None else held.gaps
+        gone = np.zeros((M, K), np.int64) if held.eliminated is None else held.eliminated
+        return ArmTable(held.names, gaps, held.plays, held.last, gone)
 
     def allocation(self, by: int | None = None) -> I64:
         """Return the plays of every arm by the horizon or by a recorded round, (M, K)."""
@@ -231,29 +289,14 @@ class RunRecord:
     @property
     def phases(self) -> list[list[Any]] | None:
         """Phase by phase for each replication, where the learner has phases."""
-        if self.phase_rounds is not None:
-            assert self.phase_facts is not None
-            pairs = zip(self.phase_rounds, self.phase_facts, strict=True)
-            return [metrics.policy_phases(*pair) for pair in pairs]
-        if self.block_phase is not None:
-            return [self._set_phases(r) for r in range(self.replications)]
-        if self.eliminated_at is None:
-            return None
-        if self.quotas is not None:
-            return [metrics.phases(row, self.quotas, self.horizon) for row in self.eliminated_at]
-        if self.phase_lengths is None:
-            return None
-        lengths = self.phase_lengths
-        return [metrics.fixed_phases(row, lengths, self.horizon) for row in self.eliminated_at]
-
-    def _set_phases(self, replication: int) -> list[metrics.SetPhase]:
-        return metrics.set_phases(*(getattr(self, name)[replication] for name in BLOCKS))
+        return self.phase_table.listed(self.eliminated_at, self.horizon)
 
     def spanners(self, replication: int = 0) -> list[metrics.SetPhase]:
         """Return the phases of a replication whose arms are points without names."""
-        if self.names or self.block_phase is None:
+        blocks = self.blocks
+        if blocks is None or self.decision_table.kind != "points":
             return []
-        return self._set_phases(replication)
+        return metrics.set_phases(*(column[replication] for column in blocks))
 
     @property
     def policy_phases(self) -> PolicyPhases:
@@ -271,14 +314,37 @@ class RunRecord:
 
     def last_policy(self, replication: int = 0) -> I8:
         """Return the policy of the last episode, (H, S)."""
-        if self.policies is None or self.last_play is None:
+        held = self.decision_table
+        if held.policies is None:
             raise UliError(
                 "too many policies were played to remember the last one; play fewer episodes"
             )
-        policy: I8 = self.policies[replication, int(self.last_play[replication].argmax())]
+        policy: I8 = held.policies[replication, int(held.last[replication].argmax())]
         return policy
 
     def row_names(self) -> tuple[str, ...]:
         """Return the names of the arrays with one row per replication."""
-        own_gaps = self.gaps is not None and self.gaps.ndim == 2
-        return (*PER_REPLICATION, "gaps") if own_gaps else PER_REPLICATION
+        return (*PER_REPLICATION, "gaps") if self.unit == "episode" else PER_REPLICATION
+
+
+class Column:
+    """A public name for a column of a table."""
+
+    def __init__(self, name: str, place: str) -> None:
+        self._name, (self._table, self._column) = name, place.split(".")
+
+    def __get__(self, runs: RunRecord | None, owner: type) -> Any:
+        if runs is None:
+            return self
+        return getattr(getattr(runs, self._table), self._column, None)
+
+    def __set__(self, runs: RunRecord, value: Any) -> None:
+        own = vars(runs)
+        if "decision_table" in own:
+            own.update(vars(replace(runs, **{self._name: value})))
+        else:  # the constructor has not seen all of them yet
+            own.setdefault("given", {})[self._name] = value
+
+
+for name, place in COLUMNS.items():
+    setattr(RunRecord, name, Column(name, place))

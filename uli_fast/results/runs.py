@@ -21,6 +21,7 @@ from uli_fast.errors import (
 from uli_fast.guarantees import Guarantee
 from uli_fast.results import metrics, storage
 from uli_fast.results.record import RunRecord
+from uli_fast.results.tables import stacked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,8 +70,7 @@ class Runs(RunRecord):
         """The largest gap_t / F(delta, t) over every round t, (M,); NaN without F."""
         if self.ratios is not None:
             return self.ratios
-        last, _ = self.last_and_plays()
-        return metrics.worst_ratio(last, self.known_gaps(), self.guarantee)
+        return metrics.worst_ratio(self.made().last, self.known_gaps(), self.guarantee)
 
     @property
     def holds(self) -> B1:
@@ -83,21 +83,21 @@ class Runs(RunRecord):
 
     def worst_ratio_against(self, guarantee: Guarantee) -> F64:
         """Return the largest gap_t / F(t) over every round t against a decreasing bound."""
-        return metrics.worst_ratio(self.last_and_plays()[0], self.known_gaps(), guarantee)
+        return metrics.worst_ratio(self.made().last, self.known_gaps(), guarantee)
 
     def mistakes(self, eps: float) -> I64:
         """Return N_eps, the number of plays with a gap above eps, (M,)."""
         eps = _check.number("eps", eps)
-        return metrics.mistakes(self.last_and_plays()[1], self.known_gaps(), eps)
+        return metrics.mistakes(self.made().plays, self.known_gaps(), eps)
 
     def last_mistake(self, eps: float = 0.0) -> I64:
         """Return the last round with a gap above eps, 0 if none, (M,)."""
         eps = _check.number("eps", eps)
-        return metrics.last_mistake(self.last_and_plays()[0], self.known_gaps(), eps)
+        return metrics.last_mistake(self.made().last, self.known_gaps(), eps)
 
     def gap_from(self, rounds: I64) -> F64:
         """Return the largest gap played at or after each of the rounds, (M, P)."""
-        return metrics.gap_from(self.last_and_plays()[0], self.known_gaps(), rounds)
+        return metrics.gap_from(self.made().last, self.known_gaps(), rounds)
 
     def on_inferior(self, by: int | None = None) -> I64:
         """Return the plays of arms with a gap, by the horizon or by a recorded round, (M,).
@@ -123,7 +123,7 @@ class Runs(RunRecord):
 
     def final_regret(self) -> F64:
         """Return the pseudo-regret at the horizon, (M,)."""
-        total: F64 = (self.last_and_plays()[1] * self.known_gaps()).sum(axis=1)
+        total: F64 = (self.made().plays * self.known_gaps()).sum(axis=1)
         return total
 
     def coverage(self, level: float = metrics.LEVEL) -> metrics.Coverage:
@@ -171,7 +171,7 @@ class Runs(RunRecord):
         for name in first.row_names():
             arrays = [getattr(part, name) for part in parts]
             whole = all(array is not None for array in arrays)
-            values[name] = _stacked(arrays) if whole else None
+            values[name] = stacked(arrays) if whole else None
         size = 0 if values["policies"] is None else values["policies"].size
         if size > LARGEST_POLICIES:
             values["policies"] = None
@@ -230,14 +230,3 @@ class Runs(RunRecord):
         """
         runs: Runs = storage.load(cls, _check.path("folder", folder))
         return runs
-
-
-def _stacked(arrays: Sequence[Any]) -> Any:
-    """Return arrays below each other, the shorter ones filled up with zeros."""
-    shape = tuple(max(sizes) for sizes in zip(*(a.shape[1:] for a in arrays), strict=True))
-    result = np.zeros((sum(len(a) for a in arrays), *shape), arrays[0].dtype)
-    at = 0
-    for array in arrays:
-        result[(slice(at, at + len(array)), *map(slice, array.shape[1:]))] = array
-        at += len(array)
-    return result

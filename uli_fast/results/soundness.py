@@ -21,7 +21,7 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._support.files import open_regular
 from uli_fast.errors import RunsFileError
-from uli_fast.results.record import BLOCKS
+from uli_fast.results.record import ARRAYS
 
 if TYPE_CHECKING:
     from uli_fast.results.runs import Runs
@@ -30,34 +30,12 @@ if TYPE_CHECKING:
 LARGEST_ARRAYS = 8 * 2**30
 CHUNK = 2**22  # bytes that are read, and hashed, at once
 ROUNDING = 1e-9  # that sums of floats may differ by, relative to the largest
-# Kind of each array, and its shape: M replications, P recorded rounds, D arms or policies.
-ARRAYS: dict[str, tuple[str, str]] = {
-    "gaps": ("float64", "D"),  # (M, D) of policies
-    "rounds": ("int64", "P"),
-    "plays": ("int64", "MPD"),
-    "final_plays": ("int64", "MD"),
-    "last_play": ("int64", "MD"),
-    "eliminated_at": ("int64", "MD"),
-    "recorded_regret": ("float64", "MP"),
-    "event_held": ("bool", "M"),
-    "ratios": ("float64", "M"),
-    "quotas": ("int64", "q"),
-    "phase_lengths": ("int64", "l"),
-    "block_phase": ("int64", "MB"),
-    "block_first": ("int64", "MB"),
-    "block_last": ("int64", "MB"),
-    "block_gaps": ("float64", "MB"),
-    "block_arms": ("float64", "MBd"),
-    "phase_work": ("float64", "Mw3"),
-    "policies": ("int8", "MDHS"),
-    "visits": ("int64", "MHSA"),
-    "phase_rounds": ("int64", "Mp2"),
-    "phase_facts": ("float64", "Mp3"),
-    "tv_spent": ("float64", "M"),
-    "seconds": ("float64", "M"),
-}
 # Arrays that come together or not at all.
-TOGETHER = (BLOCKS, ("phase_rounds", "phase_facts"), ("final_plays", "last_play"))
+TOGETHER = (
+    tuple(name for name in ARRAYS if name.startswith("block_") or name == "phase_work"),
+    ("phase_rounds", "phase_facts"),
+    ("final_plays", "last_play"),
+)
 
 
 def read_arrays(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:

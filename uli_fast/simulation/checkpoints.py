@@ -58,8 +58,7 @@ def simulate_kept(
         refuse_strangers(target, r"\.lock|\.about\.json-.*|\.?part-.*")
     with locked(target), progress_bar(progress, 1) as bar:
         store = Store.writing(target, identity)
-        size = learner.lanes_for(problem) if hasattr(learner, "lanes_for") else 1
-        missing = store.missing(M)
+        size, missing = 1, store.missing(M)
         while missing:
             at, n = missing[0]
             n = min(n, size)

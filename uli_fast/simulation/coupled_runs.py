@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uli_fast._support.streams import spawned, stream_words
 from uli_fast._typing import F64, I64, Total
-from uli_fast.learners._arms import ArmLearner
+from uli_fast.learners._arms import ArmLearner, indexed
 from uli_fast.problems.arms import ArmBandit
-from uli_fast.simulation.simulate import run_on_threads
+from uli_fast.simulation.runner import run_on_threads
 
 if TYPE_CHECKING:
     from uli_fast.kernels.rewards.laws import Law
@@ -57,7 +58,7 @@ class Match:
         """Whether rewards are drawn, and so have to be kept for the other learner."""
         from uli_fast.kernels.rewards.laws import DETERMINISTIC, TABLE, RealLaw
 
-        law = self.problem.law(np.random.default_rng(0), "skip")
+        law = self.problem.law(stream_words(0, 0, 1), "skip")
         return not (isinstance(law, RealLaw) and law.kind in (DETERMINISTIC, TABLE))
 
     @property
@@ -119,8 +120,8 @@ class CoupledRun:
     ) -> None:
         self.match, self.stop = match, stop
         self._number, self._report, self._told = r, report, 0.0
-        streams = np.random.SeedSequence(match.seed, spawn_key=(r,)).spawn(match.problem.n_arms + 2)
-        self._own, self._arms = streams[:2], [_generator(x) for x in streams[2:]]
+        streams = spawned(stream_words(match.seed, r, 1)[0], match.problem.n_arms + 2)
+        self._own, self._arms = streams[:2], streams[2:]  # the arms' go on with a longer table
         self.table: Total | None = None  # (K, columns + 1) prefix sums
         self.coupled = True
         self.tv = 0.0
@@ -159,7 +160,7 @@ class CoupledRun:
         """Draw the first rewards of every arm, going on where a shorter table ended."""
         from uli_fast.kernels.rewards.laws import BernoulliLaw, draw_rewards
 
-        laws = [self.match.problem.law(rng, "rounds") for rng in self._arms]
+        laws = [self.match.problem.law(words, "rounds") for words in self._arms]
         kind = np.int32 if isinstance(laws[0], BernoulliLaw) else np.float64
         table, known = np.zeros((len(laws), columns + 1), kind), 0
         if self.table is not None:
@@ -181,16 +182,10 @@ class CoupledRun:
 
     def law(self, learner: ArmLearner) -> Law:
         """Return the rewards of a learner: the table's, then its own."""
-        from uli_fast.kernels.rewards.laws import BernoulliBlocks, KnownBernoulli, RealLaw
-
-        rng = _generator(self._own[learner is self.match.rival])
-        law = self.match.problem.law(rng, "skip")
-        if self.table is None:
-            return law
-        if isinstance(law, BernoulliBlocks):
-            return KnownBernoulli(*law, self.table)
-        assert isinstance(law, RealLaw)
-        return law._replace(prefix=self.table)
+        words = self._own[[int(learner is self.match.rival)]]  # a copy, (1, 4)
+        law = self.match.problem.law(words, "skip")
+        known: Any = {} if self.table is None else {"prefix": self.table}
+        return law._replace(**known)
 
     def _drop(self, columns: int) -> int:
         """Play until the last worse arm is dropped; return the largest count by then."""
@@ -216,7 +211,7 @@ class CoupledRun:
         while not path.done:
             path.advance()
         self.match.problem.check_supply(path.plays)
-        return path.record.plays
+        return path.counts
 
     def regrets(self, rounds: I64) -> F64:
         """Return the pseudo-regret of both at each of the rounds, (2, P)."""
@@ -266,12 +261,13 @@ class CoupledPath:
         from uli_fast.kernels.arms.state import RoundRecord
 
         problem = pair.match.problem
-        counts = np.zeros((rounds.size, problem.n_arms), np.int64)
-        self.record = RoundRecord(rounds, counts, np.zeros(1, np.int64))
+        counts = np.zeros((1, rounds.size, problem.n_arms), np.int64)
+        self.record = RoundRecord(rounds, counts, np.zeros((1, 1), np.int64))
         self._law: Any = pair.law(learner)
         engine, horizon = learner.engines_for(problem)[0], int(rounds[-1])
         self._run = learner.begin(problem, self._law, self.record, engine, horizon)
-        self._pair, self.state, self.done = pair, self._run.state, False
+        self.state = indexed(self._run.states, 0)
+        self._pair, self.done = pair, False
 
     @property
     def t(self) -> int:
@@ -279,9 +275,16 @@ class CoupledPath:
         return int(self.state.clock[0])
 
     @property
+    def counts(self) -> I64:
+        """Plays of every arm at the recorded rounds, (P, K)."""
+        counts: I64 = self.record.plays[0]
+        return counts
+
+    @property
     def plays(self) -> I64:
         """Plays of every arm so far, or up to the horizon."""
-        return self.record.plays[-1] if self.done else self.state.n
+        plays: I64 = self.counts[-1] if self.done else self.state.n
+        return plays
 
     def advance(self) -> None:
         """Play on for a while."""
@@ -291,28 +294,22 @@ class CoupledPath:
         self._pair.tell()
 
     def save(self) -> None:
-        """Keep what decides how a rival goes on: its state, and a generator."""
+        """Keep what decides how a rival goes on: its state, and its stream."""
         urn = [self._law.urn] if hasattr(self._law, "urn") else []
-        self._live = [*self.state, *urn]
+        self._live = [*self.state, self._law.words, *urn]
         self._kept = [x.copy() for x in self._live]
-        self._random = self._law.rng.bit_generator.state
 
     def again(self, rounds: I64) -> I64:
         """Play on from where the path was saved and return the counts at the rounds, (P, K)."""
         for now, then in zip(self._live, self._kept, strict=True):
             now[...] = then
-        self._law.rng.bit_generator.state = self._random
         size, end = rounds.size, int(rounds[-1])
         self.record.rounds[:size] = rounds
         self.record.rounds[size:] = end + 1 + np.arange(self.record.rounds.size - size)
-        self.record.at[0] = 0
+        self.record.at[:] = 0
         while self.t < end:
             self.advance()
-        return self.record.plays[:size]
-
-
-def _generator(stream: np.random.SeedSequence) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64(stream))
+        return self.counts[:size]
 
 
 def ahead(own: Any, rival: Any) -> Any:

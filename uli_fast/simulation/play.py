@@ -18,7 +18,9 @@ from uli_fast.learners._arms import ArmLearner
 from uli_fast.learners._kinds import is_arm_learner
 from uli_fast.problems import kinds
 from uli_fast.results import metrics
+from uli_fast.results.played import runs_of
 from uli_fast.results.runs import Runs
+from uli_fast.results.tables import DecisionTable, PhaseTable
 
 
 def play(
@@ -102,27 +104,28 @@ def play(
             if t % 1024 == 0 or t == T:
                 bar.report(0, t / T)
     spent = clock.now() - begun
-    return Runs(
-        learner=repr(learner),
+    quotas = learner.quotas(K, T, (player.low, player.high))
+    return runs_of(
+        learner,
+        DecisionTable(
+            "arms",
+            plays=counts[None],
+            last=last[None],
+            gaps=gaps,
+            names=tuple(str(label) for label in player.labels),
+            eliminated=player.arm_state.eliminated[None].copy(),
+            recorded=plays,
+        ),
+        PhaseTable.planned(quotas, learner.phase_lengths(player.features, T)),
+        began=started,
+        ratios=np.array([worst]) if follow_f else None,
         problem=getattr(reward_fn, "__name__", type(reward_fn).__name__),
-        names=tuple(str(label) for label in player.labels),
         horizon=T,
         seed=None if seed is None else _check.seed("seed", seed),
         engine="rounds",
-        gaps=gaps,
         rounds=recorded,
-        plays=plays,
-        final_plays=counts[None],
-        last_play=last[None],
-        eliminated_at=player.arm_state.eliminated[None].copy(),
-        recorded_regret=None if gaps is None else metrics.regret(plays, gaps),
         guarantee=guarantee,
-        baseline=learner.baseline,
-        ratios=np.array([worst]) if follow_f else None,
-        delta=learner.delta,
-        quotas=_as_array(learner.quotas(K, T, (player.low, player.high))),
-        phase_lengths=_as_array(learner.phase_lengths(player.features, T)),
-        elapsed=time.perf_counter() - started,
+        recorded_regret=None if gaps is None else metrics.regret(plays, gaps),
         seconds=np.array([spent]),
     )
 
@@ -137,7 +140,3 @@ def _refuse_others(learner: Any, reward_fn: Any) -> None:
     if not callable(reward_fn):
         said = kinds.called(reward_fn, "simulate(learner, problem, horizon)")
         raise ArgumentError("reward_fn", f"must be callable, got {said}")
-
-
-def _as_array(quotas: list[int] | None) -> Any:
-    return None if quotas is None else np.array(quotas, np.int64)

@@ -194,12 +194,12 @@ def exp3p_run(losses: F64, T: int, delta: float, seed: int) -> tuple[F64, F64, F
 
 def played(phase: Any, losses: F64, T: int, seed: int) -> F64:
     """Let a phase play T rounds on fixed losses within [-1/2, 1] and return its counts."""
+    from uli_fast._support.streams import stream
     from uli_fast.learners._arms import empty_state
-    from uli_fast.simulation.simulate import generator
 
     K = len(losses)
     problem, state = uli.DeterministicBandit(1.0 - losses, low=0.0, high=1.5), empty_state(K)
-    phase.play(problem.law(generator(seed, 0)), np.arange(K), state, 1.0, 1.5, T)
+    phase.play(problem.law(stream(seed, 0)), np.arange(K), state, 1.0, 1.5, T)
     return np.asarray(state.n, np.float64)
 
 

@@ -150,12 +150,10 @@ SMALL, FIRST, DELTA_1 = (2, 2, 2), GOLDEN[2, 2, 2, 0.1][0], 0.05
 
 def watched(seed: int, skipped: int, episodes: int) -> Iterator[Watched]:
     """Yield episodes of the first phase on a random MDP, after some that are not looked at."""
-    from uli_fast.simulation.simulate import generator
+    from uli_fast._support.streams import stream
 
     mdp = uli.mdps.random_dense(*SMALL, seed=seed)
-    run = uli.PolicyElimination(0.1).begin(
-        mdp, generator(seed, 0), "rounds", FIRST, np.array([FIRST])
-    )
+    run = uli.PolicyElimination(0.1).begin(mdp, stream(seed, 0), "rounds", FIRST, np.array([FIRST]))
     run.advance(1)
     while run.t < skipped:
         run.advance(skipped - run.t)
@@ -339,8 +337,8 @@ def initial_states(quick: bool) -> VerifyOutcome:
     Initial states cost (H / 2) sqrt(2 S log(10 / delta) / T); the printed H sqrt(8 T log) says
     nothing.
     """
+    from uli_fast._support.streams import stream
     from uli_fast.guarantees.policy_schedule import initial_error
-    from uli_fast.simulation.simulate import generator
 
     S, A, H = SMALL
     T, M, delta = 500, 50 if quick else 500, 0.1
@@ -348,7 +346,7 @@ def initial_states(quick: bool) -> VerifyOutcome:
     shares = np.zeros(M)
     for r in range(M):
         mdp = uli.mdps.random_dense(*SMALL, seed=r)
-        run = uli.PolicyElimination(delta).begin(mdp, generator(1, r), "rounds", T, np.array([T]))
+        run = uli.PolicyElimination(delta).begin(mdp, stream(1, r), "rounds", T, np.array([T]))
         while not run.advance(T):
             pass
         V = staged_values(all_policies(mdp), run.model.P, mdp.unit_rewards, float(H))[0]

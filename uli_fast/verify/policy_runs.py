@@ -71,11 +71,11 @@ def wide_gaps(sizes: tuple[int, int, int], seed: int) -> Any:
 
 def followed(mdp: Any, schedule: Schedule, phases: int, seed: int) -> Iterator[Followed]:
     """Yield whole phases, estimates and gaps computed by hand."""
-    from uli_fast.simulation.simulate import generator
+    from uli_fast._support.streams import stream
 
     T, r, H = 10**15, mdp.unit_rewards, float(mdp.horizon)
     learner: Any = uli.PolicyElimination(0.1, schedule)
-    run = learner.begin(mdp, generator(seed, 0), "skip", T, np.array([T]))
+    run = learner.begin(mdp, stream(seed, 0), "skip", T, np.array([T]))
     top = float((staged_values(all_policies(mdp), mdp.transitions, r)[0] @ mdp.initial).max())
     for m in range(1, phases + 1):
         active, model = run.active.policies, run.model

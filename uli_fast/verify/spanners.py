@@ -27,9 +27,9 @@ def phase_size(m: int, d: int, C: float, delta: float) -> float:
 
 def begun(learner: Any, problem: Any, seed: int, r: int = 0) -> Any:
     """Return a replication that can be followed phase by phase."""
-    from uli_fast.simulation.simulate import generator
+    from uli_fast._support.streams import stream
 
-    return learner.begin(problem, generator(seed, r), "skip", 10**18)
+    return learner.begin(problem, stream(seed, r), "skip", 10**18)
 
 
 def random_sets(seed: int, count: int) -> Iterator[tuple[Any, F64]]:

@@ -4,6 +4,7 @@ from tests.sabotage.lists import (
     adversarial,
     arms,
     betting,
+    draws,
     experiments,
     guarantees,
     linear,
@@ -24,6 +25,7 @@ TOPICS = {
     for topic in (
         arms,
         rewards,
+        draws,
         betting,
         adversarial,
         linear,

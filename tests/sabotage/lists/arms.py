@@ -38,14 +38,14 @@ SABOTAGES = (
     ),
     Sabotage(
         "SE block does not count a pull",
-        "uli_fast.kernels.successive_elimination:sweep_block",
+        "uli_fast.kernels.arms.successive_skip:sweep_block",
         "state.n[a], total = n + k, state.total[a]",
         "state.n[a], total = n + k - 1, state.total[a]",
         f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[successive_elimination]",
     ),
     Sabotage(
         "SE block ends its last plays a round early",
-        "uli_fast.kernels.successive_elimination:sweep_block",
+        "uli_fast.kernels.arms.successive_skip:sweep_block",
         "t + (turns - 1) * m + i + 1",
         "t + (turns - 1) * m + i",
         f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[successive_elimination]",
@@ -115,17 +115,10 @@ SABOTAGES = (
     ),
     Sabotage(
         "a replication's stream depends on the seed alone",
-        "uli_fast.simulation.simulate:generator",
-        "spawn_key=(replication,)",
-        "spawn_key=(0,)",
+        "uli_fast._support.streams:stream_words",
+        "return _outputs(starts, first, count)",
+        "return _outputs(starts, 0, 1).repeat(count, axis=0)",
         "tests/learners/test_same_path.py::test_replications_differ",
-        also=(
-            Change(
-                "uli_fast.simulation.simulate:generator_words",
-                "spawn_key=(replication,)",
-                "spawn_key=(0,)",
-            ),
-        ),
     ),
     Sabotage(
         "F of SE with 13 for 14",
@@ -165,8 +158,8 @@ SABOTAGES = (
     Sabotage(
         "Thompson sampling: another prior",
         "uli_fast.kernels.thompson_sampling:reshape",
-        "plays + 2.0 / 3.0",
-        "plays + 5.0 / 3.0",
+        "wins + 2.0 / 3.0, losses + 2.0 / 3.0",
+        "wins + 5.0 / 3.0, losses + 5.0 / 3.0",
         f"{THOMPSON}::test_chances_of_coins_are_exact",
     ),
     Sabotage(

@@ -1,11 +1,54 @@
-"""What is made of runs: turning points, clocks, coverage, pages."""
+"""How replications are run and what is made of them: turning points, clocks, coverage, pages."""
 
 from tests.sabotage.anchors import Sabotage
 
+RUNNER = "tests/simulation/test_runner.py"
 TURNING = "tests/simulation/test_turning_point.py"
 CENSORED = "tests/report/test_censored.py"
 
 SABOTAGES = (
+    Sabotage(
+        "runner: every group takes the first streams",
+        "uli_fast.simulation.runner:play_all",
+        "words[group.start : group.stop]",
+        "words[: len(group)]",
+        f"{RUNNER}::test_every_replication_is_kept_once_with_its_stream",
+    ),
+    Sabotage(
+        "runner: a call forgets the number of its first replication",
+        "uli_fast.simulation.runner:play_all",
+        "stream_words(seed[0], seed[1], M)",
+        "stream_words(seed[0], 0, M)",
+        f"{RUNNER}::test_each_replication_of_a_group_draws_from_its_own_stream",
+    ),
+    Sabotage(
+        "runner: a group overwrites the first one",
+        "uli_fast.simulation.outcomes:ArmOutcome.keep",
+        "rows, states = slice(group.start, group.stop), batch.states",
+        "rows, states = slice(0, len(group)), batch.states",
+        f"{RUNNER}::test_groups_threads_and_chunks_do_not_show",
+    ),
+    Sabotage(
+        "runner: a batch driven from Python is done with its first replication",
+        "uli_fast.learners._arms:OneByOne.advance",
+        "return self._at == self._size",
+        "return self._at > 0",
+        f"{RUNNER}::test_groups_threads_and_chunks_do_not_show",
+    ),
+    Sabotage(
+        "runner: replications driven from Python share a stream",
+        "uli_fast.learners._arms:rows_of",
+        "getattr(law, name)[r]",
+        "getattr(law, name)[0]",
+        f"{RUNNER}::test_a_replication_alone_is_what_it_is_in_company",
+    ),
+    Sabotage(
+        "runner: an exhausted table is noticed in the first replication alone",
+        "uli_fast.simulation.outcomes:ArmOutcome.check",
+        "check_supply(pulls.max(axis=0))",
+        "check_supply(pulls[0])",
+        f"{RUNNER}::test_one_replication_that_exhausts_the_table_is_enough",
+    ),
     Sabotage(
         "a pair that leaves the table is drawn anew",
         "uli_fast.simulation.coupled_runs:CoupledRun._settle",
@@ -37,8 +80,8 @@ SABOTAGES = (
     Sabotage(
         "report: an arm that was not eliminated counts as gone",
         "uli_fast.results.record:RunRecord.decisions",
-        "gaps, self.eliminated_at > 0)",
-        "gaps, self.eliminated_at >= 0)",
+        "gaps, made.eliminated > 0)",
+        "gaps, made.eliminated >= 0)",
         f"{CENSORED}::test_what_is_cut_off_is_hollow_and_ends_in_a_triangle",
     ),
     Sabotage(

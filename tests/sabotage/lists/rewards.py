@@ -10,14 +10,14 @@ TOUCH = "tests/kernels/test_above_line.py"
 SABOTAGES = (
     Sabotage(
         "blocks are not watched inside",
-        "uli_fast.kernels.successive_elimination:sweep_block",
+        "uli_fast.kernels.arms.successive_skip:sweep_block",
         "watched = not state.broken[0] and may_leave(",
         "watched = False and may_leave(",
         f"{EVENTS}::test_events_are_the_same_in_both_engines_on_shared_rewards",
     ),
     Sabotage(
         "an arm that is left alone is not watched",
-        "uli_fast.kernels.successive_elimination:play_alone",
+        "uli_fast.kernels.arms.successive_skip:play_alone",
         "if is_watched(law) and not state.broken[0]:",
         "if False:",
         f"{EVENTS}::test_an_arm_that_is_left_alone_fails_as_often_as_computed",
@@ -52,7 +52,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "binomial distances are squared in int64",
-        "uli_fast.kernels.rewards.binomial:_accepted",
+        "uli_fast.kernels.draws.binomial:_accepted",
         "far = abs(k - mode)",
         "far = int(abs(k - mode))",
         f"{BINOMIAL}::test_no_draw_is_impossibly_far_from_its_mean",
@@ -81,14 +81,14 @@ SABOTAGES = (
     Sabotage(
         "blocks below the ceiling are accepted unseen",
         "uli_fast.kernels.rewards.above_line:play_above",
-        "if D > 0 and math.log(rng.random()) >= safety:",
+        "if D > 0 and math.log(uniform(words)) >= safety:",
         "if D > 0:",
         f"{TOUCH}::test_blocks_end_as_single_rewards_do",
     ),
     Sabotage(
         "every touch of Q counts",
         "uli_fast.kernels.rewards.above_line:play_above",
-        "if D > 0 and math.log(rng.random()) >= safety:",
+        "if D > 0 and math.log(uniform(words)) >= safety:",
         "if D < 0:",
         f"{TOUCH}::test_blocks_end_as_single_rewards_do",
     ),
@@ -108,7 +108,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "binomial draws below the mode are never refused",
-        "uli_fast.kernels.rewards.binomial:_accepted",
+        "uli_fast.kernels.draws.binomial:_accepted",
         "return v * ratio <= 1.0 if k < mode",
         "return True if k < mode",
         f"{BINOMIAL}::test_draws_have_their_probabilities",

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64, U64, Total
-from uli_fast.kernels._jit import by_type, kernel, lean_kernel, step
+from uli_fast.kernels._jit import kernel, lean_by_type, lean_kernel, lean_step
 from uli_fast.kernels.arms.state import ROUND, ArmState
 from uli_fast.kernels.arms.successive_width import Band, edge, missed
+from uli_fast.kernels.draws.binomial import binomial
 from uli_fast.kernels.rewards.above_line import LOG_TWO
-from uli_fast.kernels.rewards.binomial import binomial
 from uli_fast.kernels.rewards.bridges import Piece, leaves_band, room_in, safeties
 from uli_fast.kernels.rewards.laws import (
     GAUSSIAN,
@@ -53,6 +53,13 @@ class EventWatch(NamedTuple):
     words: U64
     counts: I64  # (rows, 4) of each: arm, n, k and what of n + k is within the horizon
     sums: F64  # (rows, 3) total, gain, sigma
+    before: Total  # (K,) room for the sums at the beginning of a block
+
+
+@lean_step
+def watch_of(watches: EventWatch, r: int) -> EventWatch:
+    """Return the watch of replication r of a batch."""
+    return EventWatch(watches.words[r], watches.counts[r], watches.sums[r], watches.before[r])
 
 
 class Span(NamedTuple):
@@ -70,11 +77,11 @@ def is_watched(law: Law) -> bool:
     raise TypeError("is_watched is called from compiled kernels only")
 
 
-@by_type(is_watched)
+@lean_by_type(is_watched)
 def _is_watched(law: Any) -> Callable[..., bool]:
     if law.instance_class is RealLaw:  # what is deterministic stays at its mean
         return lambda law: law.kind == TABLE or (law.kind == GAUSSIAN and law.prefix.shape[1] == 0)
-    return (lambda law: True) if law.instance_class is BernoulliBlocks else (lambda law: False)
+    return lambda law: law.prefix.shape[1] <= 1
 
 
 def may_leave(law: Law, active: B1, span: Span, before: Total, after: Total) -> bool:
@@ -82,7 +89,7 @@ def may_leave(law: Law, active: B1, span: Span, before: Total, after: Total) -> 
     raise TypeError("may_leave is called from compiled kernels only")
 
 
-@by_type(may_leave)
+@lean_by_type(may_leave)
 def _may_leave(law: Any, active: Any, span: Any, before: Any, after: Any) -> Callable[..., bool]:
     if law.instance_class is BernoulliBlocks:
         return _arrangements_may_leave
@@ -94,6 +101,8 @@ def _arrangements_may_leave(law: Any, active: Any, span: Any, before: Any, after
 
     With room x and y at the ends, E >= D z >= (y - 1) x / (k + 1): see ``tilt``.
     """
+    if not is_watched(law):
+        return False
     n, k, _, near, far = span
     slack = 1e-14 * (far + n + k)
     x = near - slack - farthest(law.mu, active, n, before)
@@ -101,7 +110,7 @@ def _arrangements_may_leave(law: Any, active: Any, span: Any, before: Any, after
     return bool(min(x, y) <= 0.0 or x * y <= NEVER * (k + 1.0))
 
 
-@step
+@lean_step
 def farthest(mu: F64, active: B1, n: int, total: Total) -> float:
     """Return how far a sum of n rewards of a survivor is from its expectation, at most."""
     result = 0.0
@@ -118,19 +127,11 @@ def leaves(
     raise TypeError("leaves is called from compiled kernels only")
 
 
-@by_type(leaves)
+@lean_by_type(leaves)
 def _leaves(
     law: Any, watch: Any, a: Any, band: Any, span: Any, before: Any, after: Any
 ) -> Callable[..., bool]:
-    if law.instance_class is RealLaw:
-        return _real_leaves
-    return _arrangement_leaves if law.instance_class is BernoulliBlocks else _never_leaves
-
-
-def _never_leaves(
-    law: Any, watch: Any, a: Any, band: Any, span: Any, before: Any, after: Any
-) -> bool:
-    return False
+    return _real_leaves if law.instance_class is RealLaw else _arrangement_leaves
 
 
 def _arrangement_leaves(
@@ -203,7 +204,7 @@ def next_stretch(law: Law, a: int, n: int, total: Any) -> Any:
     raise TypeError("next_stretch is called from compiled kernels only")
 
 
-@by_type(next_stretch)
+@lean_by_type(next_stretch)
 def _next_stretch(law: Any, a: Any, n: Any, total: Any) -> Callable[..., Any]:
     return _real_stretch if law.instance_class is RealLaw else _bernoulli_stretch
 
@@ -214,14 +215,14 @@ def _bernoulli_stretch(law: Any, a: Any, n: Any, total: Any) -> Any:
         law.urn[0, a] = 0
         return pulls, total + law.urn[1, a]
     k = min(3 * n, LONGEST)
-    return k, total + binomial(law.rng, k, law.mu[a])
+    return k, total + binomial(law.words, k, law.mu[a])
 
 
 def _real_stretch(law: Any, a: Any, n: Any, total: Any) -> Any:
     return 3 * n, total_after(law, a, n, 3 * n, total)
 
 
-@kernel
+@lean_kernel
 def watch_alone(law: Law, watch: EventWatch, state: ArmState, a: int, band: Band, T: int) -> None:
     """Note whether arm a, which alone is left, misses an interval by round T.
 

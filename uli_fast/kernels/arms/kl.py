@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import math
 
-from uli_fast.kernels._jit import kernel
+from uli_fast.kernels._jit import lean_kernel
 
 # More steps than bisection needs; about three are taken.
 MOST_STEPS = 128
 
 
-@kernel
+@lean_kernel
 def _done(step: float, room: float, where: float) -> bool:
     """Say whether Newton's next step would be below rounding: its error is squared."""
     return abs(step) <= 1e-9 * room + 1.2e-16 * where
 
 
-@kernel
+@lean_kernel
 def above(m: float, y: float) -> float:
     """Return d >= 0 with kl(m, m + d) = y; m + d is the largest q with kl(m, q) <= y."""
     if m >= 1.0 or y <= 0.0:
@@ -52,7 +52,7 @@ def above(m: float, y: float) -> float:
     return d
 
 
-@kernel
+@lean_kernel
 def below(q: float, y: float) -> float:
     """Return e >= 0 with kl(q - e, q) = y, or q where even kl(0, q) is less."""
     p = 1.0 - q

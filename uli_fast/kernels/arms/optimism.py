@@ -14,9 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import kernel, step
-from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord, next_stop, note
-from uli_fast.kernels.rewards.laws import Law, play_one
+from uli_fast.kernels._jit import kernel, lean_kernel, lean_step
+from uli_fast.kernels.arms.state import (
+    ROUND,
+    ArmState,
+    RoundRecord,
+    next_stop,
+    note,
+    record_of,
+    state_of,
+)
+from uli_fast.kernels.rewards.laws import Law, law_of, play_one
 
 # While one arm leads, up to this many rounds are played on one pair of bounds.
 SHORT_STRETCH, LONGEST_STRETCH = 16, 1024
@@ -45,7 +53,7 @@ def moves(rule: Any) -> bool:
     raise TypeError("moves is called from compiled kernels only")
 
 
-@step
+@lean_step
 def refresh(rule: Any, indices: Indices, t: int) -> None:
     """Bring all indices to round t."""
     if moves(rule):
@@ -55,7 +63,7 @@ def refresh(rule: Any, indices: Indices, t: int) -> None:
             value[a] = mean[a] + radius(rule, level, pulls[a])
 
 
-@kernel
+@lean_kernel
 def leader(value: F64) -> int:
     """Return the arm with the largest index, the smallest among equals."""
     arm = 0
@@ -67,7 +75,7 @@ def leader(value: F64) -> int:
     return arm
 
 
-@step
+@lean_step
 def two_best(value: F64) -> tuple[int, float]:
     """Return the leader, as ``leader`` does, and the largest index of the others."""
     arm, best, second = 0, value[0], -np.inf
@@ -80,7 +88,7 @@ def two_best(value: F64) -> tuple[int, float]:
     return arm, second
 
 
-@step
+@lean_step
 def best_rival(rule: Any, indices: Indices, A: int, t: int) -> float:
     """Return the largest index at round t of the arms other than A."""
     mean, pulls, value = indices.mean, indices.pulls, indices.value
@@ -111,7 +119,7 @@ def radii(rule: Any, n: I64, t: int) -> F64:
     return result
 
 
-@step
+@lean_step
 def update(rule: Any, state: ArmState, indices: Indices, a: int) -> None:
     """Bring mean, count and index of arm a up to date for the next round."""
     mean, count = state.total[a] / state.n[a], float(state.n[a])
@@ -121,18 +129,15 @@ def update(rule: Any, state: ArmState, indices: Indices, a: int) -> None:
         indices.value[a] = mean + radius(rule, confidence(rule, 1), count)
 
 
-@kernel
-def restore_indices(rule: Any, state: ArmState) -> Indices:
+@lean_kernel
+def restore_indices(rule: Any, state: ArmState, indices: Indices) -> None:
     """Recompute means, counts and indices of all arms played so far."""
-    K = state.n.shape[0]
-    indices = Indices(np.zeros(K), np.zeros(K), np.zeros(K))
-    for a in range(K):
+    for a in range(state.n.shape[0]):
         if state.n[a] > 0:
             update(rule, state, indices, a)
-    return indices
 
 
-@step
+@lean_step
 def credit(rule: Any, state: ArmState, indices: Indices, a: int, k: int, total: Any) -> None:
     """Take in k plays of arm a, which bring its sum to ``total``."""
     state.total[a] = total
@@ -141,25 +146,25 @@ def credit(rule: Any, state: ArmState, indices: Indices, a: int, k: int, total: 
     update(rule, state, indices, a)
 
 
-@step
+@lean_step
 def margin(index: float) -> float:
     """Bound the rounding of two indices, so that blocks decide as single rounds do."""
     return 4e-15 * (1.0 + abs(index))
 
 
-@kernel
+@lean_kernel
 def play_first(
     rule: Any, law: Law, state: ArmState, indices: Indices, record: RoundRecord, T: int
 ) -> None:
     """Play each arm once (rounds 1..K)."""
     while state.clock[ROUND] < min(T, state.n.shape[0]):
-        a = state.clock[ROUND]
-        credit(rule, state, indices, a, 1, play_one(law, a, 0, state.total[a]))
+        a, n = state.clock[ROUND], state.n[state.clock[ROUND]]  # none: a literal is compiled apart
+        credit(rule, state, indices, a, n + 1, play_one(law, a, n, state.total[a]))
         state.last[a] = a + 1
         note(record, state.n, a + 1)
 
 
-@step
+@lean_step
 def stretch(law: Law, n: int, total: Any, a: int, k: int, floor: float, slope: float) -> Any:
     """Play arm a up to k times, stopping once its sum is not above a line.
 
@@ -173,7 +178,7 @@ def stretch(law: Law, n: int, total: Any, a: int, k: int, floor: float, slope: f
     return n + k, total
 
 
-@step
+@lean_step
 def line_of(indices: Indices, A: int, rival: float, k: int) -> tuple[float, float]:
     """Return floor and slope of a line; A leads for k plays while its sum is above.
 
@@ -187,7 +192,7 @@ def line_of(indices: Indices, A: int, rival: float, k: int) -> tuple[float, floa
     return n * (c - bonus), c - bonus * (np.sqrt(n * (n + k)) - n) / k
 
 
-@step
+@lean_step
 def play_singly(
     rule: Any, law: Law, state: ArmState, indices: Indices, record: RoundRecord, k: int
 ) -> None:
@@ -216,12 +221,38 @@ def play_singly(
             note(record, state.n, t + played)
 
 
-@kernel
+@lean_kernel
 def play_rounds(
-    rule: Any, law: Law, state: ArmState, record: RoundRecord, T: int, budget: int
-) -> bool:
-    """Play single rounds until T or until the budget is spent; say whether T is reached."""
-    indices = restore_indices(rule, state)
+    rule: Any,
+    law: Law,
+    state: ArmState,
+    indices: Indices,
+    record: RoundRecord,
+    T: int,
+    budget: int,
+) -> int:
+    """Play single rounds until T or until the budget is spent; return what is left of it."""
+    restore_indices(rule, state, indices)
     play_first(rule, law, state, indices, record, T)
-    play_singly(rule, law, state, indices, record, min(budget, T - state.clock[ROUND]))
-    return bool(state.clock[ROUND] == T)
+    k = min(budget, T - state.clock[ROUND])
+    play_singly(rule, law, state, indices, record, k)
+    return int(budget - k)
+
+
+@lean_kernel
+def batch_rounds(
+    rule: Any,
+    law: Law,
+    states: ArmState,
+    indices: Indices,
+    record: RoundRecord,
+    T: int,
+    budget: int,
+) -> bool:
+    """Play single rounds of all replications in turn; say whether all have reached T."""
+    for r in range(states.clock.shape[0]):
+        if states.clock[r, ROUND] < T and budget > 0:
+            budget = play_rounds(
+                rule, law_of(law, r), state_of(states, r), indices, record_of(record, r), T, budget
+            )
+    return bool(states.clock[-1, ROUND] == T)

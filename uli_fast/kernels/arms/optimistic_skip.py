@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels.arms.optimism import (
     Indices,
     best_rival,
@@ -28,7 +28,16 @@ from uli_fast.kernels.arms.optimism import (
     restore_indices,
     two_best,
 )
-from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord, next_stop, note_run, play_out
+from uli_fast.kernels.arms.state import (
+    ROUND,
+    ArmState,
+    RoundRecord,
+    next_stop,
+    note_run,
+    play_out,
+    record_of,
+    state_of,
+)
 from uli_fast.kernels.rewards.above_line import (
     is_fresh,
     longest_block,
@@ -37,7 +46,7 @@ from uli_fast.kernels.rewards.above_line import (
     walk_fresh,
 )
 from uli_fast.kernels.rewards.blocks import BLOCK_FAILURE, is_gaussian, mean_floor
-from uli_fast.kernels.rewards.laws import Law, RealLaw, total_after
+from uli_fast.kernels.rewards.laws import Law, RealLaw, law_of, total_after
 
 # Real rewards: blocks start at this many pulls of the leader and are worth at least this
 # many rounds; where none is safe, this many rounds are played before the next attempt.
@@ -47,7 +56,7 @@ FIRST_BLOCK, SHORTEST_BLOCK, SINGLE_ROUNDS = 32, 8, 64
 WINDOW, LOW, SHORTEST_LINE = 128, 12.0, 32
 
 
-@step
+@lean_step
 def safe_plays(rule: Any, law: RealLaw, state: ArmState, indices: Indices, A: int) -> int:
     """Return how many plays in a row the leader A surely gets.
 
@@ -79,7 +88,7 @@ def safe_plays(rule: Any, law: RealLaw, state: ArmState, indices: Indices, A: in
     return k
 
 
-@step
+@lean_step
 def follow_line(rule: Any, law: Any, state: ArmState, indices: Indices) -> tuple[int, int, Any]:
     """Play the leader for a while; return it, the plays made and its new sum."""
     t = state.clock[ROUND]
@@ -112,14 +121,20 @@ def follow_line(rule: Any, law: Any, state: ArmState, indices: Indices) -> tuple
     return A, k, total + wins
 
 
-@kernel
+@lean_kernel
 def play_skipping(
-    rule: Any, law: RealLaw, state: ArmState, record: RoundRecord, T: int, budget: int
-) -> bool:
+    rule: Any,
+    law: RealLaw,
+    state: ArmState,
+    indices: Indices,
+    record: RoundRecord,
+    T: int,
+    budget: int,
+) -> int:
     """Play real rewards in blocks in which the leader stays ahead, else one by one."""
     if state.n.shape[0] == 1:
-        play_out(state, record, 0, T)
-    indices = restore_indices(rule, state)
+        play_out(state, record, state.n.shape[0] - 1, T)  # a literal 0 would be compiled apart
+    restore_indices(rule, state, indices)
     play_first(rule, law, state, indices, record, T)
     while budget > 0 and state.clock[ROUND] < T:
         budget -= 1
@@ -138,17 +153,23 @@ def play_skipping(
             note_run(record, state.n, A, t, k)
         credit(rule, state, indices, A, k, total)
         state.last[A] = min(t + k, T)
-    return bool(state.clock[ROUND] >= T)
+    return budget
 
 
-@kernel
+@lean_kernel
 def play_lines(
-    rule: Any, law: Law, state: ArmState, record: RoundRecord, T: int, budget: int
-) -> bool:
+    rule: Any,
+    law: Law,
+    state: ArmState,
+    indices: Indices,
+    record: RoundRecord,
+    T: int,
+    budget: int,
+) -> int:
     """Play Bernoulli rewards along lines, in blocks where these are far away."""
     if state.n.shape[0] == 1:
-        play_out(state, record, 0, T)
-    indices = restore_indices(rule, state)
+        play_out(state, record, state.n.shape[0] - 1, T)  # a literal 0 would be compiled apart
+    restore_indices(rule, state, indices)
     play_first(rule, law, state, indices, record, T)
     while budget > 0 and state.clock[ROUND] < T:
         budget -= 1
@@ -158,4 +179,42 @@ def play_lines(
             note_run(record, state.n, A, t, k)
         credit(rule, state, indices, A, k, total)
         state.last[A] = min(t + k, T)
-    return bool(state.clock[ROUND] >= T)
+    return budget
+
+
+@lean_kernel
+def batch_skipping(
+    rule: Any,
+    law: Any,
+    states: ArmState,
+    indices: Indices,
+    record: RoundRecord,
+    T: int,
+    budget: int,
+) -> bool:
+    """Skip through real rewards of all replications in turn; say whether all have reached T."""
+    for r in range(states.clock.shape[0]):
+        if states.clock[r, ROUND] < T and budget > 0:
+            budget = play_skipping(
+                rule, law_of(law, r), state_of(states, r), indices, record_of(record, r), T, budget
+            )
+    return bool(states.clock[-1, ROUND] >= T)
+
+
+@lean_kernel
+def batch_lines(
+    rule: Any,
+    law: Law,
+    states: ArmState,
+    indices: Indices,
+    record: RoundRecord,
+    T: int,
+    budget: int,
+) -> bool:
+    """Follow lines in all replications in turn; say whether all have reached T."""
+    for r in range(states.clock.shape[0]):
+        if states.clock[r, ROUND] < T and budget > 0:
+            budget = play_lines(
+                rule, law_of(law, r), state_of(states, r), indices, record_of(record, r), T, budget
+            )
+    return bool(states.clock[-1, ROUND] >= T)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uli_fast.kernels._jit import kernel, lean_kernel, lean_step
+from uli_fast.kernels._jit import lean_kernel, lean_step
 
 
 class Band(NamedTuple):
@@ -18,7 +18,7 @@ class Band(NamedTuple):
     R: float
 
 
-@kernel
+@lean_kernel
 def width(n: int, K: int, delta: float, R: float) -> float:
     """Confidence width wd(n) (Eq. width); the log is split because K n^2 / delta overflows."""
     log_term = np.log(4.0 * K) - np.log(delta) + 2.0 * np.log(float(n))

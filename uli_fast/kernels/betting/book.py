@@ -14,7 +14,7 @@ import math
 from typing import NamedTuple
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import kernel, lean_step
+from uli_fast.kernels._jit import lean_kernel, lean_step
 
 # Positions in Book.mark.
 SWEEPS, LEADER, FIRST, ENTERED, LOOK = 0, 1, 2, 3, 4
@@ -55,8 +55,32 @@ class Book(NamedTuple):
 
 
 @lean_step
+def book_of(books: Book, r: int) -> Book:
+    """Return the book of replication r of a batch, whose arrays have a first axis more."""
+    return Book(
+        books.P[r],
+        books.Q[r],
+        books.up[r],
+        books.down[r],
+        books.factors[r],
+        books.M[r],
+        books.gone[r],
+        books.V[r],
+        books.S[r],
+        books.N[r],
+        books.theta[r],
+        books.stake[r],
+        books.odds[r],
+        books.mark[r],
+    )
+
+
+@lean_step
 def fill_odds(odds: F64, stake: F64, theta: float, r: float, g0: int, g1: int) -> None:
-    """Work out what a reward of 1 and one of 0 do to P and Q, (4, G), r plays a sweep."""
+    """Work out what a reward of 1 and one of 0 do to P and Q, (4, G), r plays a sweep.
+
+    Live players save what comes of it, and restore it to the bit: so do the logarithms stay.
+    """
     for g in range(g0, g1):
         u = stake[g] / r
         odds[0, g] = math.log1p((1.0 - theta) * u)
@@ -65,7 +89,7 @@ def fill_odds(odds: F64, stake: F64, theta: float, r: float, g0: int, g1: int) -
         odds[3, g] = math.log1p(theta * u)
 
 
-@kernel
+@lean_kernel
 def set_bets(book: Book, bets: Bets, theta: float) -> None:
     """Fix theta, the bets and their odds for the sweeps to come."""
     mark, G = book.mark, bets.u.shape[0]
@@ -81,7 +105,7 @@ def set_bets(book: Book, bets: Bets, theta: float) -> None:
         fill_odds(book.odds[1], book.stake, theta, float(bets.r), g0, g1)
 
 
-@kernel
+@lean_kernel
 def take_sums(book: Book, odds: F64, a: int, r: float, plays: float, total: float) -> None:
     """Take in plays of arm a by their sum; values inside (0, 1) then earn less (log is concave)."""
     lost = plays - total
@@ -91,7 +115,7 @@ def take_sums(book: Book, odds: F64, a: int, r: float, plays: float, total: floa
     count(book, a, r, plays, total)
 
 
-@kernel
+@lean_kernel
 def take_missing(book: Book, odds: F64, a: int, r: float, plays: float) -> None:
     """Take in plays of arm a without rewards, at their worst: 0 in P, 1 in Q."""
     for g in range(book.mark[FIRST], book.mark[ENTERED]):
@@ -101,7 +125,7 @@ def take_missing(book: Book, odds: F64, a: int, r: float, plays: float) -> None:
     book.gone[a] += plays / r
 
 
-@kernel
+@lean_kernel
 def take_alike(book: Book, a: int, r: float, plays: float, x: float) -> None:
     """Take in plays of arm a that all gave the reward x."""
     theta = book.theta[0]
@@ -112,7 +136,7 @@ def take_alike(book: Book, a: int, r: float, plays: float, x: float) -> None:
     count(book, a, r, plays, plays * x)
 
 
-@kernel
+@lean_kernel
 def take_one(book: Book, a: int, r: float, x: float) -> None:
     """Multiply by the factors of a single reward in [0, 1]; the sums are counted at the look."""
     theta, up, down = book.theta[0], book.up, book.down
@@ -125,7 +149,7 @@ def take_one(book: Book, a: int, r: float, x: float) -> None:
         fold(book, a)
 
 
-@kernel
+@lean_kernel
 def fold(book: Book, a: int) -> None:
     """Bring the factors of single rewards into P and Q."""
     if book.factors[a] == 0:
@@ -137,7 +161,7 @@ def fold(book: Book, a: int) -> None:
     book.factors[a] = 0
 
 
-@kernel
+@lean_kernel
 def count(book: Book, a: int, r: float, plays: float, total: float) -> None:
     """Count plays of arm a, r in a sweep, and their sum."""
     book.M[a] += total / r

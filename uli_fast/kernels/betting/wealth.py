@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from uli_fast.kernels._jit import kernel
+from uli_fast.kernels._jit import lean_kernel
 
 LOG_2 = math.log(2.0)
 # Below it the tail of the normal law is a series, correct to 1e-12; above it erfc does not vanish.
@@ -18,13 +18,13 @@ ROUNDING = 1e-12
 STEPS = 60  # of Newton's method from above
 
 
-@kernel
+@lean_kernel
 def next_look(n: int) -> int:
     """Return the sweep of the look after that of sweep n: floor(1.02 n), at least n + 1."""
     return n + max(1, n // 50)
 
 
-@kernel
+@lean_kernel
 def log_mills(x: float) -> float:
     """Return x^2 / 2 + log Phi(x), which neither overflows nor vanishes."""
     if x > FAR:
@@ -34,7 +34,7 @@ def log_mills(x: float) -> float:
     return -math.log(-x) - 0.5 * math.log(2.0 * math.pi) + math.log1p(series)
 
 
-@kernel
+@lean_kernel
 def log_mix(D: float, v: float, rho: float) -> float:
     """Return the log of E exp(u D - u^2 v / 2) over u = |N(0, 1 / rho)|.
 
@@ -44,7 +44,7 @@ def log_mix(D: float, v: float, rho: float) -> float:
     return LOG_2 - 0.5 * math.log1p(v / rho) + log_mills(D / math.sqrt(v + rho))
 
 
-@kernel
+@lean_kernel
 def log_add(x: float, y: float) -> float:
     """Return log(e^x + e^y)."""
     if x < y:
@@ -52,7 +52,7 @@ def log_add(x: float, y: float) -> float:
     return x + math.log1p(math.exp(y - x)) if y > -math.inf else x
 
 
-@kernel
+@lean_kernel
 def boundary(v: float, level: float, rho: float) -> float:
     """Return the D with log Mix(D, v) = level, or a little more: Mix is convex in D."""
     fixed = LOG_2 - 0.5 * math.log1p(v / rho) - level

@@ -12,17 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uli_fast._typing import F64, I8, I64
-from uli_fast.kernels._jit import kernel, lean_step, typed_once
+from uli_fast._typing import F64, I8, I64, U64
+from uli_fast.kernels._jit import kernel, lean_step
+from uli_fast.kernels.draws.binomial import successes
+from uli_fast.kernels.draws.stream import uniform
 
 
-@typed_once
 class MdpLaw(NamedTuple):
     """The truth, as episodes draw it."""
 
     start: F64  # (S,) cumulative initial probabilities
     cdf: F64  # (H, S, A, S) cumulative transition probabilities
-    rng: np.random.Generator
+    words: U64  # (4,) the stream
 
 
 class Model(NamedTuple):
@@ -70,7 +71,7 @@ def walk(law: MdpLaw, path: EpisodePath) -> None:
         a = path.pi[h, s]
         path.action[h] = a
         if h < H - 1:
-            path.state[h + 1] = drawn(law.cdf[h, s, a], law.rng.random())
+            path.state[h + 1] = drawn(law.cdf[h, s, a], uniform(law.words))
 
 
 @lean_step
@@ -130,7 +131,7 @@ def mean_values(policies: I8, P: F64, r: F64, weights: F64, total: float, values
 
 
 @kernel
-def multinomial(rng: np.random.Generator, n: int, cdf: F64, counts: I64) -> None:
+def multinomial(words: U64, n: int, cdf: F64, counts: I64) -> None:
     """Add to ``counts`` how often each i comes in n draws."""
     below = 0.0
     for i in range(cdf.shape[0]):
@@ -138,12 +139,7 @@ def multinomial(rng: np.random.Generator, n: int, cdf: F64, counts: I64) -> None
             break
         p = min(1.0, (cdf[i] - below) / (1.0 - below)) if below < 1.0 else 1.0
         below = cdf[i]
-        k = 0
-        left = n
-        while left > 0:  # Generator.binomial is validated to 1e15 trials
-            size = min(left, 10**13)
-            k += rng.binomial(size, p)
-            left -= size
+        k = successes(words, n, p)
         counts[i] += k
         n -= k
 
@@ -153,7 +149,7 @@ def draw_episodes(law: MdpLaw, model: Model, pi: I8, n: int) -> None:
     """Draw n episodes of one policy at once: visits are multinomial stage by stage."""
     H, S = pi.shape
     here, there = np.zeros(S, np.int64), np.zeros(S, np.int64)
-    multinomial(law.rng, n, law.start, here)
+    multinomial(law.words, n, law.start, here)
     model.starts[:] += here
     for h in range(H):
         there[:] = 0
@@ -162,7 +158,7 @@ def draw_episodes(law: MdpLaw, model: Model, pi: I8, n: int) -> None:
             model.N[h, s, a] += here[s]
             if h < H - 1 and here[s] > 0:
                 moved = np.zeros(S, np.int64)
-                multinomial(law.rng, here[s], law.cdf[h, s, a], moved)
+                multinomial(law.words, here[s], law.cdf[h, s, a], moved)
                 there += moved
                 for k in range(S):
                     model.N3[h, s, a, k] += moved[k]

@@ -20,16 +20,16 @@ that arrangement touches the line, mostly without arranging anything:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
-from uli_fast.kernels._jit import by_type, kernel, step
-from uli_fast.kernels.rewards.laws import KnownBernoulli, Law, play_one, total_after
+from uli_fast.kernels._jit import lean_kernel, lean_step
+from uli_fast.kernels.draws.stream import uniform
+from uli_fast.kernels.rewards.laws import play_one, total_after
 
 LOG_TWO = math.log(2.0)
 
 
-@kernel
+@lean_kernel
 def tilt(k: int, wins: int, x: float, m: float) -> tuple[int, float]:
     """Return D and -log(ceiling) for a block with ``wins`` successes and 0 < m < 1.
 
@@ -45,13 +45,13 @@ def tilt(k: int, wins: int, x: float, m: float) -> tuple[int, float]:
     return D, D * z * (1.0 + z * (0.5 + z / 3.0))  # at most -D log(1 - z)
 
 
-@step
+@lean_step
 def play_above(law: Any, a: int, n: int, k: int, x: float, m: float) -> Any:
     """Draw k rewards of arm a; return how many are played, and their successes.
 
     They are k, or as many as it takes to touch the line before the last one.
     """
-    rng = law.rng
+    words = law.words
     wins = total_after(law, a, n, k, 0)
     losses = k - wins
     if m * losses < x:  # not even all failures at once reach the line
@@ -60,7 +60,7 @@ def play_above(law: Any, a: int, n: int, k: int, x: float, m: float) -> Any:
     if m < 1.0:
         D, safety = tilt(k, wins, x, m)
     if D > 0:
-        u = rng.random()
+        u = uniform(words)
         # 1 / (1 + z + z^2 / 2 + z^3 / 6) > exp(-z) spares most exponentials
         if u * (1.0 + safety * (1.0 + safety * (0.5 + safety / 6.0))) > 1.0 or u >= math.exp(
             -safety
@@ -70,21 +70,21 @@ def play_above(law: Any, a: int, n: int, k: int, x: float, m: float) -> Any:
     for i in range(1, k):
         if lost == 0:  # P has no failure left: nothing touches any more
             break
-        if rng.random() * (left + lost) < left - D:
+        if uniform(words) * (left + lost) < left - D:
             safety += math.log(left / (left - D))
             left -= 1
         else:
             safety += math.log(lost / (lost + D))
             lost -= 1
         if wins - left <= m * i - x:
-            if D > 0 and math.log(rng.random()) >= safety:
+            if D > 0 and math.log(uniform(words)) >= safety:
                 break
             law.urn[0, a], law.urn[1, a] = left + lost, left
             return i, wins - left
     return k, wins
 
 
-@step
+@lean_step
 def doubt(p: float, caution: float, k: float) -> float:
     """Return 2 p (1 - p) log k, roughly: what keeps long blocks from being revealed.
 
@@ -93,7 +93,7 @@ def doubt(p: float, caution: float, k: float) -> float:
     return 2.0 * p * (1.0 - p) * caution * (LOG_TWO * math.frexp(k)[1])
 
 
-@step
+@lean_step
 def longest_block(law: Any, a: int, n: int, x: float, drift: float) -> int:
     """Return how many plays, n at most, seldom touch a line that is x away.
 
@@ -101,7 +101,7 @@ def longest_block(law: Any, a: int, n: int, x: float, drift: float) -> int:
     (x + drift k)^2 = w k, where w / 2 is the doubt; there is none for a strong drift.
     """
     p = law.mu[a]
-    if 2.0 * x * drift >= doubt(p, law.caution, n):
+    if 2.0 * x * drift >= doubt(p, law.caution, float(n)):
         return n
     k = min(float(n), x * x)
     w = 2.0 * doubt(p, law.caution, k)
@@ -110,28 +110,22 @@ def longest_block(law: Any, a: int, n: int, x: float, drift: float) -> int:
     return int(k)
 
 
-def is_fresh(law: Law, a: int, n: int) -> bool:
-    """Say whether the next rewards of arm a are independent draws (compiled code only)."""
-    raise TypeError("is_fresh is called from compiled kernels only")
+@lean_step
+def is_fresh(law: Any, a: int, n: int) -> bool:
+    """Say whether the next rewards of arm a are independent draws."""
+    return bool(law.urn[0, a] == 0 and n >= law.prefix.shape[1] - 1)
 
 
-@by_type(is_fresh)
-def _is_fresh(law: Any, a: Any, n: Any) -> Callable[..., bool]:
-    if law.instance_class is KnownBernoulli:
-        return lambda law, a, n: law.urn[0, a] == 0 and n >= law.prefix.shape[1] - 1
-    return lambda law, a, n: law.urn[0, a] == 0
-
-
-@step
+@lean_step
 def walk_fresh(law: Any, a: int, k: int, low: float, high: float, m: float) -> tuple[int, int]:
     """Play independent rewards, k at most; return how many, and their successes.
 
     They end where the successes less m each are not between low and high.
     """
-    rng, p = law.rng, law.mu[a]
+    words, p = law.words, law.mu[a]
     wins, i = 0, 0
     while i < k:
-        wins += rng.random() < p
+        wins += uniform(words) < p
         i += 1
         line = m * i
         if wins <= low + line or wins >= high + line:
@@ -139,7 +133,7 @@ def walk_fresh(law: Any, a: int, k: int, low: float, high: float, m: float) -> t
     return i, wins
 
 
-@step
+@lean_step
 def walk(law: Any, a: int, n: int, k: int, low: float, m: float) -> tuple[int, int]:
     """Play rewards that are known or in the urn, as ``walk_fresh`` does."""
     wins, i = 0, 0

@@ -22,18 +22,19 @@ from typing import Any
 import numpy as np
 
 from uli_fast._typing import B1, Total
-from uli_fast.kernels._jit import by_type, kernel, step
+from uli_fast.kernels._jit import lean_by_type, lean_kernel, lean_step
 from uli_fast.kernels.rewards.laws import (
-    BERNOULLI_BLOCKS,
     DETERMINISTIC,
     GAUSSIAN,
+    BernoulliBlocks,
     Law,
     RealLaw,
     total_after,
 )
 
-# A block of sweeps pays off from this length on.
-SHORTEST_SWEEPS = 4
+# A block of sweeps pays off from this length on; of coins, which cost as much as a binomial draw
+# if there are some twenty of them, from that.
+SHORTEST_SWEEPS, SHORTEST_TOSSES = 4, 20
 
 # A block of Gaussian rewards is certified by a maximal inequality that fails
 # with this probability per arm and block; log(2 / FAILURE) enters its radius.
@@ -41,7 +42,7 @@ BLOCK_FAILURE = 1e-18
 _LOG_BLOCK_FAILURE = float(np.log(2.0 / BLOCK_FAILURE))
 
 
-@kernel
+@lean_kernel
 def likely_excess(variance: float, k: int, caution: float) -> float:
     """Bound by how much a sum of k Bernoulli rewards exceeds its mean, nearly always.
 
@@ -58,7 +59,7 @@ def is_gaussian(law: Law) -> bool:
     raise TypeError("is_gaussian is called from compiled kernels only")
 
 
-@by_type(is_gaussian)
+@lean_by_type(is_gaussian)
 def _is_gaussian(law: Any) -> Callable[..., bool]:
     if law.instance_class is RealLaw:
         return lambda law: law.kind == GAUSSIAN
@@ -70,7 +71,7 @@ def swing(law: Law, a: int, k: int) -> float:
     raise TypeError("swing is called from compiled kernels only")
 
 
-@by_type(swing)
+@lean_by_type(swing)
 def _swing(law: Any, a: Any, k: Any) -> Callable[..., float]:
     # max_i |W_i| < x fails with probability at most 2 exp(-x^2 / (2 k sigma^2)).
     if law.instance_class is RealLaw:
@@ -78,7 +79,7 @@ def _swing(law: Any, a: Any, k: Any) -> Callable[..., float]:
     return lambda law, a, k: 0.0
 
 
-@step
+@lean_step
 def mean_floor(law: RealLaw, a: int, n: int, k: int, total: float) -> float:
     """Bound from below the sample mean of arm a during its next k pulls."""
     if law.kind == DETERMINISTIC:
@@ -87,6 +88,17 @@ def mean_floor(law: RealLaw, a: int, n: int, k: int, total: float) -> float:
         drift = min(total / n, (total + k * law.mu[a]) / (n + k))
         return float(drift - swing(law, a, k) / n)
     return float(total / (n + k))
+
+
+def shortest_sweeps(law: Law) -> int:
+    """Return from how many sweeps on a block pays off."""
+    raise TypeError("shortest_sweeps is called from compiled kernels only")
+
+
+@lean_by_type(shortest_sweeps)
+def _shortest_sweeps(law: Any) -> Callable[..., int]:
+    coins = law.instance_class is not RealLaw
+    return (lambda law: SHORTEST_TOSSES) if coins else (lambda law: SHORTEST_SWEEPS)
 
 
 def plan_sweeps(law: Law, active: B1, n: int, room: float) -> int:
@@ -99,17 +111,17 @@ def draw_sweeps(law: Law, active: B1, n: int, total: Total, k: int, room: float)
     raise TypeError("draw_sweeps is called from compiled kernels only")
 
 
-@by_type(plan_sweeps)
+@lean_by_type(plan_sweeps)
 def _plan_sweeps(law: Any, active: Any, n: Any, room: Any) -> Callable[..., int]:
     # With rewards in [0, 1] the spread grows by at most 1 a sweep.
-    return _plan_bernoulli if law.instance_class in BERNOULLI_BLOCKS else _plan_real
+    return _plan_bernoulli if law.instance_class is BernoulliBlocks else _plan_real
 
 
-@by_type(draw_sweeps)
+@lean_by_type(draw_sweeps)
 def _draw_sweeps(
     law: Any, active: Any, n: Any, total: Any, k: Any, room: Any
 ) -> Callable[..., bool]:
-    return _draw_bernoulli if law.instance_class in BERNOULLI_BLOCKS else _draw_real
+    return _draw_bernoulli if law.instance_class is BernoulliBlocks else _draw_real
 
 
 def _plan_real(law: Any, active: Any, n: Any, room: Any) -> int:

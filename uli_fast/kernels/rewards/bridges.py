@@ -27,8 +27,8 @@ import numpy as np
 from uli_fast._typing import F64, I64, U64
 from uli_fast.kernels._jit import kernel, lean_kernel, lean_step
 from uli_fast.kernels.arms.successive_width import Band, edge, missed
+from uli_fast.kernels.draws.binomial import log_likelihood
 from uli_fast.kernels.rewards.above_line import LOG_TWO, tilt
-from uli_fast.kernels.rewards.binomial import log_likelihood
 from uli_fast.kernels.rewards.second_stream import happens, hypergeometric, normal, uniform
 
 # Blocks of this many rewards are played one by one; no block of int64 is halved this often.

@@ -14,7 +14,7 @@ import numpy as np
 
 from uli_fast._typing import U64
 from uli_fast.kernels._jit import lean_kernel, lean_step
-from uli_fast.kernels.rewards.binomial import log_likelihood
+from uli_fast.kernels.draws.binomial import log_likelihood
 
 # The part of a probability exp(-E) that one uniform can decide.
 PART = 30.0
@@ -70,7 +70,7 @@ def hypergeometric(words: U64, good: int, bad: int, draws: int) -> int:
     """Draw how many of ``draws`` out of good + bad are good; draws is half of all at most.
 
     The ratio of uniforms of Stadlober (J. Comput. Appl. Math. 31, 1990), as NumPy has it, with
-    probabilities that lose no digits (_binomial.py). At least 10 are drawn of at most 2^53.
+    probabilities that lose no digits (draws/binomial.py). At least 10 are drawn of at most 2^53.
     """
     rare, others, size = float(min(good, bad)), float(max(good, bad)), float(draws)
     every = rare + others

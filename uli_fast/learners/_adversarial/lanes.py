@@ -7,6 +7,7 @@ arms they have left.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,22 +17,18 @@ from uli_fast._typing import F64, I64, U64
 from uli_fast.learners._adversarial.phases import PlannedPhase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from uli_fast.kernels.arms.state import ArmState
-    from uli_fast.kernels.exp3p import Lanes, Shape, Slope
+    from uli_fast.kernels.arms.state import ArmState, RoundRecord
+    from uli_fast.kernels.exp3p import Lanes, Seats, Shape, Slope
 
 
 class _Block(NamedTuple):
     """Lanes that are played in one call."""
 
     lanes: Lanes
-    shape: Shape
+    seats: Seats
+    rates: tuple[float, float]  # gamma, eta
     slope: Slope
-    gamma: float
-    eta: float
-    who: list[int]  # members
-    arms: I64  # (k, members) their active arms
+    shape: Shape
 
 
 class LaneTeam:
@@ -40,40 +37,39 @@ class LaneTeam:
     def __init__(
         self,
         loss_probabilities: F64,
-        members: list[ArmState],
+        states: ArmState,
         words: U64,
         parameters: Callable[[int, int, float], tuple[float, float]],
     ) -> None:
-        self.q, self.members, self.words, self.parameters = (
+        self.q, self.states, self.words, self.parameters = (
             loss_probabilities,
-            members,
-            words,  # (members, 4) states of the generators
+            states,
+            words,  # (M, 4) streams
             parameters,
         )
         self.blocks: list[_Block] = []
         self.played = 0  # rounds of this phase
 
     def begin(self, phase: PlannedPhase) -> None:
-        """Pack the members with more than one arm into blocks."""
+        """Pack the replications with more than one arm into blocks."""
         from uli_fast.kernels.exp3p import shape_of, slope_of
 
         self.blocks, self.played = [], 0
-        left = np.array([int(member.active.sum()) for member in self.members])
+        left = self.states.active.sum(axis=1)
         for k in sorted(set(left.tolist()) - {1}):
-            gamma, eta = self.parameters(k, phase.rounds, phase.delta)
-            waiting = np.flatnonzero(left == k).tolist()
-            while waiting:
-                shape = shape_of(len(waiting))
+            rates = self.parameters(k, phase.rounds, phase.delta)
+            waiting = np.flatnonzero(left == k)
+            while waiting.size:
+                shape = shape_of(waiting.size)
                 who, waiting = waiting[: shape.lanes], waiting[shape.lanes :]
-                self.blocks.append(self._block(shape, slope_of(eta), gamma, eta, who))
+                self.blocks.append(self._block(who, k, rates, slope_of(rates[1]), shape))
 
     def _block(
-        self, shape: Shape, slope: Slope, gamma: float, eta: float, who: list[int]
+        self, who: I64, k: int, rates: tuple[float, float], slope: Slope, shape: Shape
     ) -> _Block:
-        from uli_fast.kernels.exp3p import ROWS, Lanes
+        from uli_fast.kernels.exp3p import ROWS, Lanes, Seats, take_seats
 
-        arms = np.stack([np.flatnonzero(self.members[i].active) for i in who], axis=1)
-        k, R = arms.shape[0], shape.lanes
+        R = shape.lanes
         lanes = Lanes(
             w=aligned(k * R, np.float64),
             W=aligned(R, np.float64),
@@ -85,31 +81,23 @@ class LaneTeam:
             scratch=aligned(ROWS * R, np.float64),
         )
         lanes.w[:], lanes.W[:] = 1.0, k
-        lanes.words[:] = 1  # lanes without a member run along and are ignored
-        for r, i in enumerate(who):
-            lanes.q[r::R] = self.q[arms[:, r]]
-            lanes.n[r::R] = self.members[i].n[arms[:, r]]
-            lanes.last[r::R] = self.members[i].last[arms[:, r]]
-            lanes.words[r::R] = self.words[i]
-        return _Block(lanes, shape, slope, gamma, eta, who, arms)
+        seats = Seats(who, self.states.active[who].nonzero()[1].reshape(-1, k))
+        take_seats(lanes, seats, self.states, self.words, self.q)
+        return _Block(lanes, seats, rates, slope, shape)
 
-    def play(self, rounds: int) -> None:
-        """Play this many rounds in every block."""
-        from uli_fast.kernels.exp3p import play_lanes
+    def play(self, rounds: int, record: RoundRecord) -> None:
+        """Play this many rounds in every block and record them."""
+        from uli_fast.kernels.exp3p import leave_seats, play_seats
 
-        t = int(self.members[0].clock[0])
-        for lanes, shape, slope, gamma, eta, who, arms in self.blocks:
-            play_lanes(lanes, gamma, eta, t, self.played, rounds, slope, shape)
-            R = shape.lanes
-            for r, i in enumerate(who):
-                self.members[i].n[arms[:, r]] = lanes.n[r::R]
-                self.members[i].last[arms[:, r]] = lanes.last[r::R]
-                self.words[i] = lanes.words[r::R]
+        for lanes, seats, rates, slope, shape in self.blocks:
+            start = (int(self.states.clock[seats.who[0], 0]), self.played, rounds)
+            play_seats(lanes, seats, record, self.states.n, rates, start, slope, shape)
+            leave_seats(lanes, seats, self.states, self.words)
+            self.states.clock[seats.who, 0] += rounds
         self.played += rounds
 
-    def estimates(self, i: int) -> F64:
-        """Return the loss estimates of member i's active arms."""
-        for block in self.blocks:
-            if i in block.who:
-                return block.lanes.L[block.who.index(i) :: block.shape.lanes]
-        raise IndexError(i)
+    def estimates(self) -> Iterator[tuple[I64, I64, F64]]:
+        """Yield replications, their active arms and the loss estimates of these."""
+        for lanes, seats, _, _, shape in self.blocks:
+            L = lanes.L.reshape(-1, shape.lanes)[:, : seats.who.size]
+            yield seats.who, seats.arms, L.T

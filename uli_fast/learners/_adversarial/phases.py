@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64, U64
+from uli_fast._typing import F64, I64
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._adversarial.bases import Base
 from uli_fast.learners._adversarial.solo import SoloTeam
-from uli_fast.learners._arms import ArmLearner, ArmRun, empty_state, new_state
+from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, indexed, new_states
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -37,16 +37,14 @@ class PlannedPhase(NamedTuple):
 class Team(Protocol):
     """Replications that go through the phases together."""
 
-    members: list[ArmState]
-
     def begin(self, phase: PlannedPhase) -> None:
-        """Start a fresh base in every member with more than one arm."""
+        """Start a fresh base in every replication with more than one arm."""
 
-    def play(self, rounds: int) -> None:
-        """Play this many rounds of the phase; members with one arm left are not played here."""
+    def play(self, rounds: int, record: RoundRecord) -> None:
+        """Play and record rounds of the phase, in replications with more than one arm."""
 
-    def estimates(self, i: int) -> F64:
-        """Return the loss estimates of member i's active arms, in index order."""
+    def estimates(self) -> Iterable[tuple[I64, I64, F64]]:
+        """Return replications, their active arms and the loss estimates of these."""
 
 
 class PhasedRun:
@@ -55,78 +53,62 @@ class PhasedRun:
     def __init__(
         self,
         team: Team,
-        records: list[RoundRecord],
+        states: ArmState,
+        record: RoundRecord,
         horizon: int,
         schedule: Callable[[int], PlannedPhase],
     ) -> None:
-        self.team, self.records, self.horizon, self.schedule = team, records, horizon, schedule
+        self.team, self.states, self.record = team, states, record
+        self.horizon, self.schedule = horizon, schedule
         self.t = 0
         self.phase: PlannedPhase | None = None
         self.end = 0  # last round of the phase
 
     def advance(self, budget: int) -> bool:
         """Play on for about ``budget`` rounds and say whether the horizon is reached."""
+        from uli_fast.kernels.arms.state import play_alone
+
         while self.t < self.horizon and budget > 0:
-            if all(member.active.sum() == 1 for member in self.team.members):
-                self._play_single(self.horizon - self.t)
-                break
-            if self.phase is None:
-                self._open()
-            step = min(budget, self.end - self.t, self._next_stop() - self.t)
+            step = self.horizon - self.t
+            if (self.states.active.sum(axis=1) > 1).any():
+                if self.phase is None:
+                    self._open()
+                step = min(budget, self.end - self.t, step)
+                self.team.play(step, self.record)
+            play_alone(self.states, self.record, self.t, step)
+            self.t += step
             budget -= step
-            self.team.play(step)
-            self._play_single(step)
             if self.t == self.end:
                 self._close()
         return self.t == self.horizon
 
-    def _next_stop(self) -> int:
-        record = self.records[0]
-        return int(record.rounds[min(record.at[0], record.rounds.size - 1)])
-
     def _open(self) -> None:
-        number = int(self.team.members[0].clock[1])
-        self.phase = self.schedule(number)
+        self.phase = self.schedule(int(self.states.clock[0, 1]))
         self.end = self.t + self.phase.rounds
         self.team.begin(self.phase)
-
-    def _play_single(self, rounds: int) -> None:
-        """Count the rounds of the members with one arm left, and note what is to be recorded."""
-        from uli_fast.kernels.arms.state import note_run
-
-        before = self.t
-        self.t += rounds
-        for member, record in zip(self.team.members, self.records, strict=True):
-            if member.active.sum() == 1:
-                a = int(member.active.argmax())
-                note_run(record, member.n, a, before, rounds)
-                member.n[a] += rounds
-                member.last[a] = self.t
-            elif self._stops_here(record):
-                record.plays[record.at[0]] = member.n
-                record.at[0] += 1
-            member.clock[0] = self.t
-
-    def _stops_here(self, record: RoundRecord) -> bool:
-        at = record.at[0]
-        return bool(at < record.rounds.size and record.rounds[at] == self.t)
 
     def _close(self) -> None:
         """Apply the elimination rule of the meta-algorithm and go to the next phase."""
         assert self.phase is not None
-        for i, member in enumerate(self.team.members):
-            member.clock[1] += 1
-            if member.active.sum() > 1:
-                eliminate(member, self.team.estimates(i), self.phase.threshold)
+        self.states.clock[:, 1] += 1
+        for who, arms, estimates in self.team.estimates():
+            eliminate_rows(self.states, who, arms, estimates, self.phase.threshold)
         self.phase = None
 
 
 def eliminate(state: ArmState, estimates: F64, threshold: float) -> None:
     """Remove the active arms whose estimated loss exceeds the least by more than the threshold."""
-    active = np.flatnonzero(state.active)
-    removed = active[estimates - estimates.min() > threshold]
-    state.active[removed] = False
-    state.eliminated[removed] = state.clock[0]
+    arms = np.flatnonzero(state.active)
+    first = np.zeros(1, np.int64)
+    eliminate_rows(indexed(state, None), first, arms[None], estimates[None], threshold)
+
+
+def eliminate_rows(states: ArmState, who: I64, arms: I64, estimates: F64, threshold: float) -> None:
+    """Do so in the replications ``who``, with active arms and estimates (members, k)."""
+    least = estimates.min(axis=1, keepdims=True)
+    i, j = (estimates - least > threshold).nonzero()
+    states.active[who[i], arms[i, j]] = False
+    states.eliminated[who[i], arms[i, j]] = states.clock[who[i], 0]
 
 
 @dataclass(frozen=True)
@@ -166,32 +148,27 @@ class AdversarialLearner(ArmLearner):
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
-    ) -> ArmRun:
-        """Allocate one replication."""
-        team = SoloTeam(self.phase_base, problem, law, new_state(law))
-        schedule = self.schedule(problem.features, horizon)
-        run = PhasedRun(team, [record], horizon, schedule)
-        return ArmRun(team.members[0], run.advance)
+    ) -> ArmBatch:
+        """Allocate the replications whose streams the law has."""
+        states, schedule = new_states(law), self.schedule(problem.features, horizon)
+        if self.goes_in_lanes(problem):
+            from uli_fast.learners._adversarial.lanes import LaneTeam
 
-    def lanes_for(self, problem: ArmBandit) -> int:
-        """Return how many replications a kernel plays together."""
-        from uli_fast.kernels.exp3p import WIDE
+            rates = self.phase_base.rates  # type: ignore[attr-defined]
+            team = LaneTeam(1.0 - problem.unit_means, states, law.words, rates)
+            return ArmBatch(states, PhasedRun(team, states, record, horizon, schedule).advance)
 
+        def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:
+            solo = SoloTeam(self.phase_base, problem, law, state)
+            own = record._replace(plays=record.plays[None], at=record.at[None])
+            return PhasedRun(solo, indexed(state, None), own, horizon, schedule).advance
+
+        return ArmBatch(states, OneByOne(states, law, record, begin).advance)
+
+    def goes_in_lanes(self, problem: ArmBandit) -> bool:
+        """Return whether a kernel plays replications side by side."""
         # Of the class itself: one derived from it may step in another way.
-        in_lanes = type(self.phase_base).__dict__.get("in_lanes", False)
-        return WIDE if problem.binary and in_lanes else 1
-
-    def begin_lanes(
-        self, problem: ArmBandit, words: U64, records: list[RoundRecord], horizon: int
-    ) -> list[ArmRun]:
-        """Allocate replications that are played in lockstep."""
-        from uli_fast.learners._adversarial.lanes import LaneTeam
-
-        members = [empty_state(problem.n_arms) for _ in records]
-        rates = self.phase_base.rates  # type: ignore[attr-defined]
-        team = LaneTeam(1.0 - problem.unit_means, members, words, rates)
-        run = PhasedRun(team, records, horizon, self.schedule(problem.features, horizon))
-        return [ArmRun(member, run.advance) for member in members]
+        return problem.binary and type(self.phase_base).__dict__.get("in_lanes", False)
 
     def start(
         self,

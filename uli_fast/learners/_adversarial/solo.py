@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uli_fast._support.streams import generator_of
 from uli_fast._typing import F64, I64
 from uli_fast.learners._adversarial.bases import (
     Base,
@@ -17,7 +19,7 @@ from uli_fast.learners._adversarial.bases import (
 )
 
 if TYPE_CHECKING:
-    from uli_fast.kernels.arms.state import ArmState
+    from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.learners._adversarial.phases import PlannedPhase
     from uli_fast.problems.arms import ArmBandit
@@ -27,8 +29,8 @@ class SoloTeam:
     """One replication, its base compiled or the user's own."""
 
     def __init__(self, base: Base, problem: ArmBandit, law: Law, member: ArmState) -> None:
-        self.base, self.problem, self.law = base, problem, law
-        self.members = [member]
+        self.base, self.problem, self.law, self.member = base, problem, law, member
+        self.rng = generator_of(law.words)  # of a base that is the user's own
         self.features = problem.features
         self.arms: I64 = np.zeros(0, np.int64)
         self.losses = losses_of(loss_kind(base), problem.low, problem.high, problem.intercept)
@@ -38,28 +40,40 @@ class SoloTeam:
 
     def begin(self, phase: PlannedPhase) -> None:
         """Start a fresh base on the active arms."""
-        self.arms = np.flatnonzero(self.members[0].active)
+        self.arms = np.flatnonzero(self.member.active)
         self.shrink = phase.scale
         self.phase = started(self.base, self.features[self.arms], phase.rounds, phase.delta)
 
-    def play(self, rounds: int) -> None:
+    def play(self, rounds: int, record: RoundRecord) -> None:
+        """Play and record."""
+        from uli_fast.kernels.arms.state import note
+
+        end = int(self.member.clock[0]) + rounds
+        own = record._replace(plays=record.plays[0], at=record.at[0])
+        while self.member.clock[0] < end:
+            stop = record.rounds[min(own.at[0], record.rounds.size - 1)]
+            self._play(int(min(stop, end) - self.member.clock[0]))
+            note(own, self.member.n, self.member.clock[0])
+
+    def _play(self, rounds: int) -> None:
         """Play in a kernel where the base has one."""
-        member = self.members[0]
+        member = self.member
         offset, slope = self.losses.offset / self.shrink, self.losses.slope / self.shrink
         if hasattr(self.phase, "play"):
             self.phase.play(self.law, self.arms, member, offset, slope, rounds)
             return
         for t in range(int(member.clock[0]) + 1, int(member.clock[0]) + rounds + 1):
-            i, _ = drawn(self.phase, self.law.rng, self.arms.size)
+            i, _ = drawn(self.phase, self.rng, self.arms.size)
             a = int(self.arms[i])
             self.phase.update(i, offset - slope * self.rewards.draw(a))
             member.n[a] += 1
             member.last[a] = t
         member.clock[0] += rounds
 
-    def estimates(self, i: int) -> F64:
-        """Return the loss estimates of the active arms."""
-        return checked_estimates(self.phase, self.arms.size)
+    def estimates(self) -> Iterator[tuple[I64, I64, F64]]:
+        """Yield the one replication, its active arms and their loss estimates."""
+        found = checked_estimates(self.phase, self.arms.size)
+        yield np.zeros(1, np.int64), self.arms[None], found[None]
 
 
 class RewardBuffer:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import I64
+from uli_fast._typing import I64, U64
 from uli_fast.errors import NoGuaranteeError, UnsupportedError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._policies.runs import PolicyLearner, PolicyRun
@@ -47,27 +47,27 @@ class OptimisticPolicies(PolicyLearner):
     def begin(
         self,
         problem: TabularMDP,
-        rng: np.random.Generator,
+        words: U64,
         engine: str,
         horizon: int,
         rounds: I64,
     ) -> OptimisticRun:
         """Allocate one replication."""
         run = OptimisticRun(self, problem, horizon, rounds)
-        run.prepare(rng, self.kernel(), self.parameter(problem, horizon))
+        run.prepare(words, self.kernel(), self.parameter(problem, horizon))
         return run
 
 
 class OptimisticRun(PolicyRun):
     """One replication in progress."""
 
-    def prepare(self, rng: np.random.Generator, kernel: ModuleType, parameter: float) -> None:
+    def prepare(self, words: U64, kernel: ModuleType, parameter: float) -> None:
         """Begin with nothing seen and everything hoped for."""
         from uli_fast.kernels.ucbvi import Outlook
 
         problem = self.problem
         H, S, A = problem.horizon, problem.n_states, problem.n_actions
-        self.law, self.kernel, self.parameter = problem.law(rng), kernel, parameter
+        self.law, self.kernel, self.parameter = problem.law(words), kernel, parameter
         self.look = Outlook(
             P=np.zeros((H, S, S * A)),
             r=problem.unit_rewards.reshape(H, S * A).copy(),

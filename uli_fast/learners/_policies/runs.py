@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from uli_fast._typing import I64
+from uli_fast._typing import I64, U64
 from uli_fast.learners._base import Learner
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class PolicyRun:
         """Play about ``budget`` episodes and say whether the horizon is reached."""
         raise NotImplementedError
 
+    @property
+    def played(self) -> I64:
+        """Episodes played, (1,)."""
+        return np.array([self.t])
+
     def make_room(self) -> None:
         """Double the log."""
         self.policy_log = grown(self.policy_log)
@@ -68,7 +73,7 @@ class PolicyLearner(Learner):
     def begin(
         self,
         problem: TabularMDP,
-        rng: np.random.Generator,
+        words: U64,
         engine: str,
         horizon: int,
         rounds: I64,

@@ -1,0 +1,1 @@
+"""Random draws on the words of a stream: uniform, normal, gamma, beta, binomial."""
