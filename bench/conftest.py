@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.support.cases import Case, yardstick
+from bench.support.cases import Case, Run, yardstick
 from bench.support.limits import gcc_version
 from bench.tools.results import about, figures, goals, refuse_threads
 
@@ -57,12 +57,16 @@ def words_of(item: Any) -> str:
 
 
 def clock(case: Case, seed: int) -> float:
-    """Return the seconds of one run."""
-    run = case.prepare(seed)
+    """Return the seconds of one run, as they count."""
+    return case.factor * timed(case, case.prepare(seed))
+
+
+def timed(case: Case, run: Run) -> float:
+    """Return the seconds of a run that is prepared."""
     begun = time.perf_counter()
     said = run()
     took = time.perf_counter() - begun
-    return case.factor * (said if case.says_its_time else took)
+    return float(said) if case.says_its_time else took
 
 
 @pytest.fixture
@@ -91,6 +95,9 @@ def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., None
         for side in (ours, other):
             if side.says_its_time:
                 once = np.inf
+            elif side.warm:
+                side.warm.prepare(0)()
+                once = np.inf
             else:
                 side.prepare(0)()  # compiles
                 once += clock(side, 0) / side.factor
@@ -103,9 +110,7 @@ def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., None
             return (seed, ours.prepare(seed)), {}
 
         def play(seed: int, run: Callable[[], Any]) -> None:
-            begun = time.perf_counter()
-            run()
-            best[0, seed] = min(best[0, seed], ours.factor * (time.perf_counter() - begun))
+            best[0, seed] = min(best[0, seed], ours.factor * timed(ours, run))
 
         gc.collect()
         gc.disable()

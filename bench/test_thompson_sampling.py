@@ -1,4 +1,4 @@
-"""Thompson sampling, round by round against a plain Numba loop with NumPy's Beta draws."""
+"""Thompson sampling, round by round against a plain Numba loop."""
 
 import pytest
 

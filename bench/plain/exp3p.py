@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from bench.plain.jit import plain
+from bench.plain.stream import opened, uniform
 
 # Weights are rescaled by a power of two each time this many rounds have passed.
 RESCALED = 256
@@ -29,9 +30,9 @@ def rescale(w, W):
 
 
 @plain
-def exp3p(p, T, delta, rng):
+def exp3p(p, T, delta, words):
     """Exp3.P: probabilities by SIMD, a search without branches, then one exp per arm."""
-    K = p.shape[0]
+    K, s = p.shape[0], opened(words)
     gamma, eta = rates(K, T, delta)
     n = np.zeros(K, np.int64)
     w = np.ones(K)
@@ -43,12 +44,14 @@ def exp3p(p, T, delta, rng):
         for a in range(K):
             probability[a] = w[a] * inverse + gamma / K
             bonus[a] = 2.0 * eta * eta / probability[a]
-        u, cum, arm = rng.random(), 0.0, -1
+        u, s = uniform(s)
+        cum, arm = 0.0, -1
         for a in range(K):
             arm += u >= cum
             cum += probability[a]
         n[arm] += 1
-        loss = rng.random() >= p[arm]
+        u, s = uniform(s)
+        loss = u >= p[arm]
         W = 0.0
         for a in range(K):
             new = w[a] * math.exp(bonus[a])
@@ -64,9 +67,9 @@ def exp3p(p, T, delta, rng):
 
 
 @plain
-def exp3p_polynomial(p, T, delta, rng):
+def exp3p_polynomial(p, T, delta, words):
     """Exp3.P whose bonuses, at most 2 eta, grow weights by a polynomial: SIMD over arms."""
-    K = p.shape[0]
+    K, s = p.shape[0], opened(words)
     gamma, eta = rates(K, T, delta)
     n = np.zeros(K, np.int64)
     w = np.ones(K)
@@ -83,12 +86,14 @@ def exp3p_polynomial(p, T, delta, rng):
         W = 0.0
         for a in range(K):
             W += w[a]
-        u, arm, cum = rng.random(), 0, probability[0]
+        u, s = uniform(s)
+        arm, cum = 0, probability[0]
         while u >= cum and arm < K - 1:
             arm += 1
             cum += probability[arm]
         n[arm] += 1
-        if rng.random() >= p[arm]:
+        u, s = uniform(s)
+        if u >= p[arm]:
             old = w[arm]
             w[arm] = old * math.exp(-eta / probability[arm])
             W += w[arm] - old
@@ -98,19 +103,23 @@ def exp3p_polynomial(p, T, delta, rng):
 
 
 def exp3p_side_by_side(p, T, delta, rng, M):
-    """Exp3.P in NumPy, M replications at once."""
+    """Exp3.P in NumPy, M replications at once: arm after arm, so that sums are SIMD."""
     K, each = p.size, np.arange(M)
     gamma, eta = rates(K, T, delta)
-    n = np.zeros((M, K))
-    w = np.ones((M, K))
-    for _ in range(T):
-        probability = w * ((1.0 - gamma) / w.sum(axis=1, keepdims=True)) + gamma / K
-        below = probability.cumsum(axis=1) <= rng.random((M, 1))
-        arm = np.minimum(below.sum(axis=1), K - 1)
-        n[each, arm] += 1.0
+    n = np.zeros((K, M), np.int64)
+    w, gain = np.ones((K, M)), np.empty((K, M))
+    n_at, gain_at = n.ravel(), gain.ravel()
+    for t in range(1, T + 1):
+        probability = w * ((1.0 - gamma) / w.sum(axis=0))
+        probability += gamma / K
+        below = probability.cumsum(axis=0) <= rng.random(M)
+        arm = np.minimum(below.sum(axis=0), K - 1)
+        at = arm * M + each
+        n_at[at] += 1
         loss = rng.random(M) >= p[arm]
-        gain = 2.0 * eta * eta / probability
-        gain[each, arm] -= eta * loss / probability[each, arm]
-        w *= np.exp(gain)
-        w /= w.max(axis=1, keepdims=True)
-    return n
+        np.divide(2.0 * eta * eta, probability, out=gain)
+        gain_at[at] -= eta * loss / probability.ravel()[at]
+        w *= np.exp(gain, out=gain)
+        if t % RESCALED == 0:
+            w /= w.max(axis=0)
+    return n.T

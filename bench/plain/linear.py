@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from bench.plain.jit import plain
+from bench.plain.stream import keep, opened, uniform
 
 
 def frank_wolfe(arms: np.ndarray) -> np.ndarray:
@@ -31,20 +32,22 @@ def in_its_span(arms: np.ndarray) -> np.ndarray:
 
 
 @plain
-def play_quotas(p, quotas, rounds, rng):
+def play_quotas(p, quotas, rounds, words):
     """Play each quota in a row until no rounds are left; return the pulls and the sums."""
-    n, total = np.zeros_like(quotas), np.zeros_like(quotas)
+    n, total, s = np.zeros_like(quotas), np.zeros_like(quotas), opened(words)
     for a in range(p.shape[0]):
         n[a] = min(quotas[a], rounds)
         rounds -= n[a]
         wins = 0
         for _ in range(n[a]):
-            wins += rng.random() < p[a]
+            u, s = uniform(s)
+            wins += u < p[a]
         total[a] = wins
+    keep(words, s)
     return n, total
 
 
-def linear_elimination(x, p, T, delta, rng, design=in_its_span):
+def linear_elimination(x, p, T, delta, words, design=in_its_span):
     """PE-linear: NumPy between phases, nothing but draws within.
 
     x: (K, d) arms of norm at most 1; a reward is X - 1/2 for Bernoulli X, its noise
@@ -59,7 +62,7 @@ def linear_elimination(x, p, T, delta, rng, design=in_its_span):
         size = 4.0 * d * 4.0**phase * max(0.25 * log_term, log_log + 4.0)
         quotas = np.zeros(K, np.int64)
         quotas[active] = np.ceil(design(x[active]) * size)
-        pulls, wins = play_quotas(p, quotas, left, rng)
+        pulls, wins = play_quotas(p, quotas, left, words)
         n += pulls
         left -= pulls.sum()
         if left > 0:
@@ -74,13 +77,13 @@ def linear_elimination(x, p, T, delta, rng, design=in_its_span):
 
 
 @plain
-def lin_ucb(x, p, T, delta, rng):
+def lin_ucb(x, p, T, delta, words):
     """LinUCB with kept estimates and widths: one rank-one update a round, SIMD over arms.
 
     x: (K, d) arms of norm at most 1; a reward is X - 1/2 for Bernoulli X, its noise
     1/2-subgaussian.
     """
-    K, d = x.shape
+    (K, d), s = x.shape, opened(words)
     columns = np.ascontiguousarray(x.T)
     n = np.zeros(K, np.int64)
     inverse = np.eye(d)
@@ -100,7 +103,8 @@ def lin_ucb(x, p, T, delta, rng):
         while index[arm] != best:
             arm += 1
         n[arm] += 1
-        reward = (rng.random() < p[arm]) - 0.5
+        u, s = uniform(s)
+        reward = (u < p[arm]) - 0.5
         shrink = 1.0 / (1.0 + square[arm])
         surprise = (reward - mean[arm]) * shrink
         for i in range(d):

@@ -7,23 +7,27 @@ import math
 import numpy as np
 
 from bench.plain.jit import plain
+from bench.plain.stream import opened, uniform
+from uli_fast.kernels.draws.gamma import gamma
+from uli_fast.kernels.draws.stream import uniform as toss
 
 
 @plain
-def each_once(p, rng):
-    """Play every arm once; return the pulls and the sums."""
-    K = p.shape[0]
+def each_once(p, words):
+    """Play every arm once; return the pulls, the sums and the words after them."""
+    K, s = p.shape[0], opened(words)
     total = np.zeros(K)
     for a in range(K):
-        total[a] = rng.random() < p[a]
-    return np.ones(K), total
+        u, s = uniform(s)
+        total[a] = u < p[a]
+    return np.ones(K), total, s
 
 
 @plain
-def ucb(p, T, delta, rng):
+def ucb(p, T, delta, words):
     """UCB: one log and one root per round; the largest index first, then its arm."""
     K = p.shape[0]
-    n, total = each_once(p, rng)
+    n, total, s = each_once(p, words)
     mean = total.copy()
     inverse_root = np.ones(K)  # 1 / sqrt(N)
     index = np.zeros(K)
@@ -38,7 +42,8 @@ def ucb(p, T, delta, rng):
         arm = 0
         while index[arm] != best:
             arm += 1
-        total[arm] += rng.random() < p[arm]
+        u, s = uniform(s)
+        total[arm] += u < p[arm]
         n[arm] += 1.0
         mean[arm] = total[arm] / n[arm]
         inverse_root[arm] = 1.0 / np.sqrt(n[arm])
@@ -46,16 +51,20 @@ def ucb(p, T, delta, rng):
 
 
 def ucb_side_by_side(p, T, delta, rng, M):
-    """UCB in NumPy, M replications at once: what a vectorising author would write."""
-    K, each = p.size, np.arange(M)
+    """UCB in NumPy, M replications at once; means and 1 / sqrt(N) are kept."""
+    K, row = p.size, np.arange(M) * p.size
     n = np.ones((M, K))
     total = (rng.random((M, K)) < p).astype(np.float64)
+    mean, inverse_root, index = total.copy(), np.ones((M, K)), np.empty((M, K))
+    n_at, total_at, mean_at, inverse_at = (x.ravel() for x in (n, total, mean, inverse_root))
     log_term = math.log(2.0 / delta)
     for t in range(K + 1, T + 1):
-        index = total / n + np.sqrt((log_term + 2.0 * math.log(t)) / n)
+        np.multiply(inverse_root, math.sqrt(log_term + 2.0 * math.log(t)), out=index)
+        index += mean
         arm = index.argmax(axis=1)
-        total[each, arm] += rng.random(M) < p[arm]
-        n[each, arm] += 1.0
+        at = row + arm
+        x, k = total_at[at] + (rng.random(M) < p[arm]), n_at[at] + 1.0
+        total_at[at], n_at[at], mean_at[at], inverse_at[at] = x, k, x / k, 1.0 / np.sqrt(k)
     return n
 
 
@@ -66,10 +75,10 @@ def lil_bonus(n, log_term):
 
 
 @plain
-def lil_ucb(p, T, delta, rng):
+def lil_ucb(p, T, delta, words):
     """lil'UCB as a plain scan: every index again in every round."""
     K = p.shape[0]
-    n, total = each_once(p, rng)
+    n, total, s = each_once(p, words)
     mean = total.copy()
     log_term = np.log(6.0 / delta)
     for _ in range(K, T):
@@ -80,17 +89,18 @@ def lil_ucb(p, T, delta, rng):
             if value > best:
                 best = value
                 arm = a
-        total[arm] += rng.random() < p[arm]
+        u, s = uniform(s)
+        total[arm] += u < p[arm]
         n[arm] += 1.0
         mean[arm] = total[arm] / n[arm]
     return n
 
 
 @plain
-def lil_ucb_kept(p, T, delta, rng):
+def lil_ucb_kept(p, T, delta, words):
     """lil'UCB with kept indices: only the played arm's is computed again."""
     K = p.shape[0]
-    n, total = each_once(p, rng)
+    n, total, s = each_once(p, words)
     log_term = np.log(6.0 / delta)
     index = total + np.sqrt(log_term)
     for _ in range(K, T):
@@ -100,9 +110,28 @@ def lil_ucb_kept(p, T, delta, rng):
         arm = 0
         while index[arm] != best:
             arm += 1
-        total[arm] += rng.random() < p[arm]
+        u, s = uniform(s)
+        total[arm] += u < p[arm]
         n[arm] += 1.0
         index[arm] = total[arm] / n[arm] + lil_bonus(n[arm], log_term)
+    return n
+
+
+def lil_ucb_side_by_side(p, T, delta, rng, M):
+    """lil'UCB in NumPy, M replications at once; indices are kept, and widths in a table."""
+    K, row = p.size, np.arange(M) * p.size
+    n = np.ones((M, K), np.int64)
+    total = (rng.random((M, K)) < p).astype(np.float64)
+    counts = np.arange(1.0, max(T, 1) + 1.0)
+    loglog = np.log(np.log(np.maximum(counts, math.e)))
+    bonus = np.append(0.0, np.sqrt((loglog + math.log(6.0 / delta)) / counts))
+    index = total + bonus[1]
+    n_at, total_at, index_at = (x.ravel() for x in (n, total, index))
+    for _ in range(K, T):
+        arm = index.argmax(axis=1)
+        at = row + arm
+        x, k = total_at[at] + (rng.random(M) < p[arm]), n_at[at] + 1
+        total_at[at], n_at[at], index_at[at] = x, k, x / k + bonus[k]
     return n
 
 
@@ -125,10 +154,10 @@ def kl_index(mean, n, level):
 
 
 @plain
-def kl_ucb(p, T, delta, rng):
+def kl_ucb(p, T, delta, words):
     """KL-UCB: one index a round, and for every other arm whether its index is larger."""
     K = p.shape[0]
-    n, total = each_once(p, rng)
+    n, total, s = each_once(p, words)
     last = 0
     for t in range(K + 1, T + 1):
         level = math.log(float(t))
@@ -149,26 +178,30 @@ def kl_ucb(p, T, delta, rng):
             if value > best or (value == best and a < arm):
                 best = value
                 arm = a
-        total[arm] += rng.random() < p[arm]
+        u, s = uniform(s)
+        total[arm] += u < p[arm]
         n[arm] += 1.0
         last = arm
     return n
 
 
 @plain
-def thompson_sampling(p, T, delta, rng):
-    """Thompson sampling on coins, with NumPy's own Beta draws."""
+def thompson_sampling(p, T, delta, words):
+    """Thompson sampling on coins: odds by two gamma draws, whose shapes are kept."""
     K = p.shape[0]
     n = np.zeros(K)
-    wins = np.zeros(K)
+    # Of wins and losses: the shape less 1/3, and 1 / sqrt(9 d).
+    d, c = np.full((2, K), 2.0 / 3.0), np.full((2, K), 1.0 / np.sqrt(6.0))
     for _ in range(T):
         arm = 0
         best = -1.0
         for a in range(K):
-            theta = rng.beta(1.0 + wins[a], 1.0 + n[a] - wins[a])
-            if theta > best:
-                best = theta
+            odds = gamma(words, d[0, a], c[0, a]) / gamma(words, d[1, a], c[1, a])
+            if odds > best:
+                best = odds
                 arm = a
-        wins[arm] += rng.random() < p[arm]
+        side = 0 if toss(words) < p[arm] else 1
         n[arm] += 1.0
+        d[side, arm] += 1.0
+        c[side, arm] = 1.0 / np.sqrt(9.0 * d[side, arm])
     return n

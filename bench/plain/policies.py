@@ -6,6 +6,7 @@ import numpy as np
 
 import uli_fast as uli
 from bench.plain.jit import lean
+from uli_fast._support.streams import stream
 
 
 @lean
@@ -45,7 +46,7 @@ def ucbvi_in_numpy(
 ) -> np.ndarray:
     """Play n episodes of UCB-VI with NumPy, a stage at a time; return the visits."""
     H, S, A = mdp.rewards.shape
-    start, cdf = mdp.law(rng)[:2]
+    start, cdf = mdp.law(stream(0, 0))[:2]
     N, N3 = np.zeros((H, S, A)), np.zeros((H, S, A, S))
     Q = np.full((H, S, A), float(H))
     for _ in range(n):

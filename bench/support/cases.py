@@ -1,9 +1,9 @@
 """What is measured: whole replications of ours, and plain loops.
 
-A case prepares a run from a seed and hands back the call to be timed. Making the
-generator is never timed; allocating a run and playing it to the horizon is. Replications
+A case prepares a run from a seed and hands back the call to be timed. Making its stream
+is never timed; allocating a run and playing it to the horizon is. Replications
 in lockstep are timed as ``simulate`` plays them, seeding included; bases on linear arms
-from where a phase has started.
+from where a phase has started. Ours and a plain loop have the same streams.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from bench.plain.elimination import still_in
 from bench.plain.jit import plain as compiled
+from bench.plain.jit import repeated
 from uli_fast import (
     BernoulliBandit,
     EliminationFramework,
@@ -27,12 +28,12 @@ from uli_fast import (
     _check,
     simulate,
 )
+from uli_fast._support.streams import stream, stream_words
 from uli_fast.geometry import designs
 from uli_fast.kernels.arms.state import RoundRecord
 from uli_fast.learners._adversarial.bases import losses_of
-from uli_fast.learners._arms import ArmLearner, new_state
+from uli_fast.learners._arms import ArmLearner, new_states
 from uli_fast.learners.geometric_hedge import RHO, whitened
-from uli_fast.simulation.simulate import generator
 
 DELTA = 0.1
 SEED = 20_240_101
@@ -57,21 +58,36 @@ class Case:
     prepare: Callable[[int], Run]
     factor: float = 1
     says_its_time: bool = False  # a run returns its own seconds: it is in another process
+    # A short run that compiles as much, for one that is too long to be repeated.
+    warm: Case | None = None
 
 
 @compiled
-def draws(p, T, delta, rng):
-    """Draw nothing but rewards of the first arm: the least that a round can take."""
+def coins(rng, n):
+    """Draw nothing but coins from a NumPy generator."""
     total = 0
-    for _ in range(T):
-        total += rng.random() < p[0]
+    for _ in range(n):
+        total += rng.random() < 0.5
     return total
 
 
 @functools.cache
 def yardstick() -> Case:
-    """Return a million Bernoulli draws, which take some time on every machine."""
-    return plain(draws, TIE, 10**6)
+    """Return a million Bernoulli draws, which take some time on every machine.
+
+    By NumPy's generator, as ever: kept runs can be held against new ones.
+    """
+
+    def prepare(seed: int) -> Run:
+        rng = numpy_draws(seed)
+        return lambda: coins(rng, 10**6)
+
+    return Case(prepare)
+
+
+def numpy_draws(seed: int) -> np.random.Generator:
+    """Return what rivals in NumPy draw from."""
+    return np.random.default_rng([SEED, seed])
 
 
 def tenth(loop: Callable[..., Any], means: Any) -> Case:
@@ -94,16 +110,16 @@ def replication(learner: ArmLearner, problem: Any, horizon: int, engine: str) ->
     rounds = _check.recorded_rounds("rounds", None, horizon)
 
     def prepare(seed: int) -> Run:
-        plays = np.zeros((rounds.size, problem.n_arms), np.int64)
-        record = RoundRecord(rounds, plays, np.zeros(1, np.int64))
-        law = problem.law(generator(SEED, seed), engine)
+        plays = np.zeros((1, rounds.size, problem.n_arms), np.int64)
+        record = RoundRecord(rounds, plays, np.zeros((1, 1), np.int64))
+        law = problem.law(stream_words(SEED, seed, 1), engine)
 
         def run() -> Any:
             begun = learner.begin(problem, law, record, engine, horizon)
             budget = (1 << 22) // problem.n_arms
             while not begun.advance(budget):
                 budget *= 2
-            return plays[-1]
+            return plays[0, -1]
 
         return run
 
@@ -115,8 +131,8 @@ def plain(loop: Callable[..., Any], means: Any, horizon: int, factor: int = 1) -
     p = np.array(means)
 
     def prepare(seed: int) -> Run:
-        rng = generator(SEED, seed)
-        return lambda: loop(p, horizon // factor, DELTA, rng)
+        words = stream(SEED, seed)
+        return lambda: loop(p, horizon // factor, DELTA, words)
 
     return Case(prepare, factor)
 
@@ -126,7 +142,7 @@ def simulated(
 ) -> Case:
     """Return a whole call of ``simulate`` on one thread, which records the horizon alone.
 
-    A hundred recorded rounds, the default, add 40 ms to 64 replications at any horizon.
+    A hundred recorded rounds, the default, would be part of it at any horizon.
     """
 
     def prepare(seed: int) -> Run:
@@ -141,8 +157,21 @@ def side_by_side(loop: Callable[..., Any], means: Any, horizon: int, replication
     p = np.array(means)
 
     def prepare(seed: int) -> Run:
-        rng = generator(SEED, seed)
+        rng = numpy_draws(seed)
         return lambda: loop(p, horizon, DELTA, rng, replications)
+
+    return Case(prepare)
+
+
+def one_after_another(
+    loop: Callable[..., Any], means: Any, horizon: int, replications: int
+) -> Case:
+    """Return replications by a plain loop, with the streams that ``simulate`` gives them."""
+    p = np.array(means)
+
+    def prepare(seed: int) -> Run:
+        words = stream_words(SEED + seed, 0, replications)
+        return lambda: repeated(loop)(p, horizon, DELTA, words)
 
     return Case(prepare)
 
@@ -182,8 +211,8 @@ def phase_of(base: Any, problem: Any, horizon: int) -> Case:
     arms = np.arange(problem.n_arms)
 
     def prepare(seed: int) -> Run:
-        law = problem.law(generator(SEED, seed), "rounds")
-        phase, state = base.start_phase(problem.features, horizon, DELTA), new_state(law)
+        law = problem.law(stream(SEED, seed), "rounds")
+        phase, state = base.start_phase(problem.features, horizon, DELTA), new_states(law)
 
         def run() -> Any:
             phase.play(law, arms, state, losses.offset, losses.slope, horizon)
@@ -207,13 +236,18 @@ def corners(d: int) -> LinearBandit:
     return LinearBandit(np.append(0.4, np.full(d - 1, 0.1)), arms, noise="bernoulli")
 
 
-def hedge_in_numpy(loop: Callable[..., Any], problem: LinearBandit, horizon: int) -> Case:
+def hedge_in_numpy(
+    loop: Callable[..., Any],
+    problem: LinearBandit,
+    horizon: int,
+    draws: Callable[[int], Any] = numpy_draws,
+) -> Case:
     """Return GeometricHedge.P as a NumPy loop, on arms that are already whitened."""
     nu = designs.d_optimal(problem.features, RHO).weights
     x = whitened(problem.features, nu)
 
     def prepare(seed: int) -> Run:
-        rng = generator(SEED, seed)
+        rng = draws(seed)
         return lambda: loop(x, nu, problem.unit_means, horizon, DELTA, rng)
 
     return per_round(Case(prepare), horizon)
@@ -226,7 +260,7 @@ def plain_linear(
     x, p = np.array(problem.features), np.array(problem.unit_means)
 
     def prepare(seed: int) -> Run:
-        rng = generator(SEED, seed)
-        return lambda: loop(x, p, horizon // factor, DELTA, rng)
+        words = stream(SEED, seed)
+        return lambda: loop(x, p, horizon // factor, DELTA, words)
 
     return Case(prepare, factor)

@@ -14,8 +14,8 @@ import numpy as np
 from bench import BENCH, BUILD
 from bench.support.cases import DELTA, LANES, REPLICATIONS, SEED, Case, Run, per_round
 from uli_fast import Exp3P
-from uli_fast.learners._adversarial.lanes import aligned
-from uli_fast.simulation.simulate import generator, generator_words
+from uli_fast._support.memory import aligned
+from uli_fast._support.streams import stream, stream_words
 
 SOURCE = BENCH / "support" / "limits.c"
 # Without errno, sqrt is one instruction; -ffast-math made the loop slower.
@@ -30,8 +30,7 @@ def in_c(name: str, means: Any, horizon: int) -> Case | None:
     loop, p = getattr(library, name), np.array(means)
 
     def prepare(seed: int) -> Run:
-        words = generator(SEED, seed).integers(2**64, size=4, dtype=np.uint64)
-        n = np.zeros(p.size)
+        words, n = stream(SEED, seed), np.zeros(p.size)
 
         def run() -> Any:
             loop(p.ctypes.data, p.size, horizon, DELTA, words.ctypes.data, n.ctypes.data)
@@ -55,9 +54,9 @@ def lockstep_in_c(means: Any, horizon: int, rounds: int | None = None) -> Case |
     gamma, _ = Exp3P(DELTA).rates(K, horizon, DELTA)
 
     def block(seed: int, first: int) -> tuple[Any, ...]:
-        words = [generator_words(SEED + seed, r) for r in range(first, first + LANES)]
+        words = stream_words(SEED + seed, first, LANES)
         arrays = aligned(q.size, np.float64), aligned(4 * LANES, np.uint64)
-        arrays[0][:], arrays[1][:] = q, np.stack(words, axis=1).ravel()
+        arrays[0][:], arrays[1][:] = q, words.T.ravel()
         sums = (aligned(q.size, np.float64) for _ in range(2))
         counts = (aligned(q.size, np.int64) for _ in range(2))
         return *arrays, *sums, *counts

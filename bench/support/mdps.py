@@ -18,7 +18,8 @@ import uli_fast as uli
 from bench.plain.jit import lean
 from bench.plain.policies import best_policy, ucbvi_in_numpy
 from bench.support import cases
-from bench.support.cases import SEED, Case, Run, per_round
+from bench.support.cases import Case, Run, per_round
+from uli_fast._support.streams import stream
 from uli_fast._typing import I8
 from uli_fast.guarantees.policy_schedule import PhasePlan
 from uli_fast.kernels import policy_elimination as kernel
@@ -26,7 +27,6 @@ from uli_fast.kernels.mdp.episodes import EpisodePath
 from uli_fast.kernels.mdp.policy_log import is_full
 from uli_fast.learners._policies.policy_sets import PolicySet, mean_values
 from uli_fast.learners._policies.runs import grown, new_model, new_path, new_policy_log
-from uli_fast.simulation.simulate import generator
 
 LOG_IOTA = 0.05
 
@@ -117,7 +117,7 @@ def played(mdp: uli.TabularMDP, chooser: kernel.Chooser | Listed) -> Played:
     policy_log = new_policy_log(mdp, np.array([10**15]))
     while len(policy_log.policy) < 10**4:
         policy_log = grown(policy_log)
-    law = mdp.law(generator(1, 0))
+    law = mdp.law(stream(1, 0))
     kernel.open_phase(model, bonus)
     start = everything(mdp).chooser("auto")
     kernel.play_by_induction(start, law, model, bonus, policy_log, path, 2000)
@@ -128,13 +128,13 @@ def played(mdp: uli.TabularMDP, chooser: kernel.Chooser | Listed) -> Played:
         return model
 
     play(1)
-    arrays = [x for x in (*model, *policy_log, *path) if x.flags.writeable]  # the truth is not
-    kept, drawn = [array.copy() for array in arrays], law.rng.bit_generator.state
+    changing = (*model, *policy_log, *path, law.words)
+    arrays = [x for x in changing if x.flags.writeable]  # the truth is not
+    kept = [array.copy() for array in arrays]
 
     def rewind() -> None:
         for array, before in zip(arrays, kept, strict=True):
             array[...] = before
-        law.rng.bit_generator.state = drawn
 
     return Played(play, rewind, model, path)
 
@@ -226,11 +226,13 @@ def stationary(S: int, A: int, H: int, seed: int) -> uli.TabularMDP:
     return uli.TabularMDP(transitions, rng.random((S, A)), horizon=H)
 
 
-def in_numpy(mdp: uli.TabularMDP, n: int, bonus: float) -> Case:
+def in_numpy(
+    mdp: uli.TabularMDP, n: int, bonus: float, draws: Callable[[int], Any] = cases.numpy_draws
+) -> Case:
     """Return n episodes of UCB-VI in NumPy, per episode."""
 
     def prepare(seed: int) -> Run:
-        rng = generator(SEED + seed, 0)
+        rng = draws(seed)
         return lambda: ucbvi_in_numpy(mdp, n, bonus, rng)
 
     return per_round(Case(prepare), n)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from bench.tools.figures import draw_growth, draw_trend
 from bench.tools.growth import GROWTH, Curve
 from bench.tools.results import (
     LAST,
+    Measured,
     Results,
     counted,
     goals,
@@ -53,8 +54,35 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in cells)
 
 
+def grid_table(part: str, now: Results) -> str:
+    """Return the ratios of a part that is laid out in rows and columns, rival beside rival."""
+    here = {key: goal for key, goal in goals().items() if goal["part"] == part}
+    rivals = list(dict.fromkeys(goal["rival"] for goal in here.values()))
+    columns = list(dict.fromkeys(goal["column"] for goal in here.values()))
+    rows: dict[str, dict[str, dict[str, str]]] = {}
+    for key, goal in here.items():
+        row = rows.setdefault(goal["row"], {column: {} for column in columns})
+        row[goal["column"]][goal["rival"]] = ratio_of(goal, now.figures.get(key))
+    lines = [
+        [name, *(" / ".join(cell.get(rival, "-") for rival in rivals) for cell in row.values())]
+        for name, row in rows.items()
+    ]
+    told = f"How many times faster than {' / '.join(rivals)}; **bold** misses its goal."
+    return f"Run of {moment(now.when)}. {told}\n\n{table(('', *columns), lines)}"
+
+
+def ratio_of(goal: Mapping[str, Any], figure: Measured | None) -> str:
+    """Return a ratio, bold where it misses its goal."""
+    if figure is None:
+        return "?"
+    ratio = f"{figure.ratio:,.0f}" if figure.ratio >= 100.0 else f"{figure.ratio:.2g}"
+    return f"**{ratio}**" if verdict(goal, figure) == "missed" else ratio
+
+
 def figures_table(part: str, now: Results) -> str:
     """Return one part's comparisons; what was counted has a row of its own."""
+    if any("row" in goal for goal in goals().values() if goal["part"] == part):
+        return grid_table(part, now)
     rows: list[list[str]] = []
     notes: list[str] = []
     for key, goal in goals().items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -20,6 +21,10 @@ LAST = BUILD / "last.json"
 WORSE = 0.30
 # What keeps linear algebra, ours and the rivals', on one thread.
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+# What an entry of goals.toml says about its grid.
+GRID = ("grid", "instead", "without")
 
 
 class Measured(NamedTuple):
@@ -50,7 +55,38 @@ class Results(NamedTuple):
 
 def goals() -> dict[str, dict[str, Any]]:
     """Return what is compared, by name, in the order of the tables."""
-    return tomllib.loads((BENCH / "goals.toml").read_text(encoding="utf-8"))
+    entries = tomllib.loads((BENCH / "goals.toml").read_text(encoding="utf-8"))
+    return {key: goal for name in entries for key, goal in cells(name, entries[name]).items()}
+
+
+def cells(name: str, entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the goals of an entry: one, or one for each point of its grid."""
+    if "grid" not in entry:
+        return {name: dict(entry)}
+    axes = {axis: words_of(values) for axis, values in entry["grid"].items()}
+    found = {}
+    for point in itertools.product(*axes.values()):
+        at = dict(zip(axes, point, strict=True))
+        if any(holds(rule, at) for rule in entry.get("without", ())):
+            continue
+        goal = {field: entry[field] for field in entry if field not in GRID}
+        for rule in entry.get("instead", ()):
+            if holds(rule, at):
+                goal |= {field: rule[field] for field in rule if field not in axes}
+        words = {axis: axes[axis][value] for axis, value in at.items()}
+        texts = {field: x.format(**words) for field, x in goal.items() if isinstance(x, str)}
+        found[f"{name}[{'-'.join(point)}]"] = goal | texts
+    return found
+
+
+def words_of(values: Mapping[str, str] | Sequence[int]) -> dict[str, str]:
+    """Return the names that an axis of a grid has in keys, and the words for them."""
+    return dict(values) if isinstance(values, Mapping) else {str(x): f"{x:,}" for x in values}
+
+
+def holds(rule: Mapping[str, Any], at: Mapping[str, str]) -> bool:
+    """Return whether a rule of a grid is about this point: all that it names must fit."""
+    return all(value in map(str, rule[axis]) for axis, value in at.items() if axis in rule)
 
 
 def read(path: Path) -> Results:
