@@ -24,6 +24,7 @@ from numba import config, types
 from numba.extending import intrinsic, overload
 
 from uli_fast.errors import CacheWarning
+from uli_fast.kernels._parts import InlinedCompiler, PartCompiler, as_entry
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -80,10 +81,11 @@ def lean_kernel(function: _Function) -> _Function:
     """Compile what allocates nothing, and so needs no counts of references.
 
     Counting those of a dozen arrays costs more than a round of an algorithm, and compiling the
-    counts as long as the rest. Numba refuses to compile what would need them. Called from a lean
-    step it stays out of it: Numba hands the order to inline down to all that a step calls.
+    counts as long as the rest. Numba refuses to compile what would need them. One that returns
+    arrays, or a tuple of them, is for lean callers only: others would count down what was never
+    counted up (a test keeps it).
     """
-    return _compile(function, keep=CACHE_FOLDER is not None, _nrt=False, forceinline=False)
+    return _compile(function, keep=CACHE_FOLDER is not None, _nrt=False)
 
 
 def step(function: _Function) -> _Function:
@@ -96,12 +98,11 @@ def step(function: _Function) -> _Function:
 
 
 def lean_step(function: _Function) -> _Function:
-    """Compile a part that returns no array into its callers, lean kernels above all.
+    """Compile a part of a round into its callers, as ``step`` does, but by LLVM, which is quicker.
 
-    Nothing is counted in it, so that it can be left to LLVM to inline, which compiles faster
-    than ``step``.
+    It counts no references, as a ``lean_kernel``.
     """
-    return _compile(function, keep=False, _nrt=False, forceinline=True)
+    return _compile(function, keep=False, part=InlinedCompiler, _nrt=False)
 
 
 def transient_kernel(function: _Function) -> _Function:
@@ -109,17 +110,20 @@ def transient_kernel(function: _Function) -> _Function:
     return _compile(function, keep=False)
 
 
-def _compile(function: _Function, keep: bool, **flags: Any) -> _Function:
+def _compile(
+    function: _Function, keep: bool, part: type[PartCompiler] = PartCompiler, **flags: Any
+) -> _Function:
     # CACHE_DIR is global to Numba and read here only; other packages keep theirs.
     theirs = config.CACHE_DIR
     config.CACHE_DIR = str(CACHE_FOLDER) if keep else theirs
+    flags |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
-        compiled = numba.njit(
-            nogil=True, error_model="numpy", cache=keep, no_cfunc_wrapper=True, **flags
-        )(function)
+        entry = numba.njit(cache=keep, **flags)(function)
     finally:
         config.CACHE_DIR = theirs
-    return cast(_Function, compiled)
+    if "inline" in flags:
+        return cast(_Function, entry)
+    return cast(_Function, as_entry(entry, numba.njit(pipeline_class=part, **flags)(function)))
 
 
 def by_type(function: Callable[..., Any]) -> Callable[[_Function], _Function]:
@@ -133,8 +137,9 @@ def lean_by_type(function: Callable[..., Any]) -> Callable[[_Function], _Functio
         "nogil": True,
         "error_model": "numpy",
         "_nrt": False,
-        "forceinline": True,
         "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": False,
+        "pipeline_class": InlinedCompiler,
     }
     chosen = overload(function, jit_options=flags, strict=False)
     return cast(Callable[[_Function], _Function], chosen)

@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels.arms.state import ROUND, ArmState
 from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.rewards.laws import Law, draw_reward
@@ -36,7 +36,7 @@ class HedgeState(NamedTuple):
     gamma: float
 
 
-@step
+@lean_step
 def choose(state: HedgeState, u: float) -> int:
     """Compute p and return the arm that the uniform u falls on."""
     lw, p, nu = state.lw, state.p, state.nu
@@ -58,7 +58,7 @@ def choose(state: HedgeState, u: float) -> int:
     return arm
 
 
-@step
+@lean_step
 def mix(state: HedgeState) -> None:
     """Write Sigma = sum p(a) a a^T into S, four arms at a time: SIMD over its entries."""
     squares, p, S = state.squares, state.p, state.S
@@ -74,7 +74,7 @@ def mix(state: HedgeState) -> None:
             S[e] += p[a] * squares[a, e]
 
 
-@step
+@lean_step
 def factor(state: HedgeState) -> None:
     """Write the Cholesky factor of Sigma into C."""
     C, S = state.C, state.S
@@ -89,7 +89,7 @@ def factor(state: HedgeState) -> None:
             C[i, j] = math.sqrt(rest) if i == j else rest / C[j, j]
 
 
-@step
+@lean_step
 def solve(state: HedgeState) -> None:
     """Write C^-1 a of all arms into z and their squared lengths into v."""
     x, z, C, v = state.x, state.z, state.C, state.v
@@ -108,7 +108,7 @@ def solve(state: HedgeState) -> None:
             v[a] += z[i, a] * z[i, a]
 
 
-@step
+@lean_step
 def update(state: HedgeState, arm: int, loss: float) -> None:
     """Take in the loss of the arm drawn: l_tilde = l_hat - 2 beta v, for all arms."""
     factor(state)
@@ -126,19 +126,19 @@ def update(state: HedgeState, arm: int, loss: float) -> None:
             lw[a] -= state.eta * estimate
 
 
-@kernel
+@lean_kernel
 def choose_once(state: HedgeState, u: float) -> int:
     """Choose for a live decision; unlike a step it is kept on disk once compiled."""
     return choose(state, u)
 
 
-@kernel
+@lean_kernel
 def update_once(state: HedgeState, arm: int, loss: float) -> None:
     """Update after a live decision."""
     update(state, arm, loss)
 
 
-@kernel
+@lean_kernel
 def play_rounds(
     base: HedgeState, law: Law, arms: I64, run: ArmState, offset: float, slope: float, rounds: int
 ) -> None:

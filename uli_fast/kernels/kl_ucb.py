@@ -86,7 +86,7 @@ def choose(mean: F64, n: I64, t: int) -> int:
     return leader(value)
 
 
-@kernel
+@lean_kernel
 def interval(mean: F64, n: I64, level: float, lower: F64, upper: F64) -> None:
     """Fill in where N kl(mean, q) <= level; an unplayed arm has the whole range."""
     for a in range(n.shape[0]):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels.arms.state import ArmState
 from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.rewards.laws import Law, draw_reward
@@ -77,7 +77,7 @@ class ScribleState(NamedTuple):
     work: Workspace
 
 
-@step
+@lean_step
 def slacks(normals: F64, offsets: F64, x: F64, s: F64) -> None:
     """Set s_f = b_f - n_f.x."""
     for f in range(s.shape[0]):
@@ -87,7 +87,7 @@ def slacks(normals: F64, offsets: F64, x: F64, s: F64) -> None:
         s[f] = total
 
 
-@step
+@lean_step
 def curvature(rows: F64, s: F64, c: float, H: F64) -> None:
     """Set the lower triangle of H = c sum_f rows_f rows_f^T / s_f^2."""
     m = rows.shape[1]
@@ -99,7 +99,7 @@ def curvature(rows: F64, s: F64, c: float, H: F64) -> None:
             H[i, j] = c * total
 
 
-@step
+@lean_step
 def cholesky(H: F64, C: F64) -> None:
     """Set the lower triangle of C so that C C^T is the leading block of H."""
     for i in range(C.shape[0]):
@@ -110,7 +110,7 @@ def cholesky(H: F64, C: F64) -> None:
             C[i, j] = np.sqrt(total) if i == j else total / C[j, j]
 
 
-@step
+@lean_step
 def exceeds(H: F64, Hsum: F64, D: F64) -> bool:
     """Say whether lambda_max(H - Hsum) > 0; D is overwritten.
 
@@ -134,7 +134,7 @@ def exceeds(H: F64, Hsum: F64, D: F64) -> bool:
     return False
 
 
-@step
+@lean_step
 def prepare(hull: Hull, state: ScribleState) -> None:
     """Begin the next round at w: Hessian, and the increase of the learning rate.
 
@@ -149,18 +149,20 @@ def prepare(hull: Hull, state: ScribleState) -> None:
     H[d, d] += c * F
     first = state.clock[ROUND] == 0
     if first or exceeds(H, Hsum, state.work.D):
-        Hsum += H
+        for i in range(d + 1):
+            for j in range(i + 1):
+                Hsum[i, j] += H[i, j]
         if not first:
             state.eta[0] *= state.kappa
 
 
-@kernel
+@lean_kernel
 def start(hull: Hull, state: ScribleState) -> None:
     """Begin the first round of a new state."""
     prepare(hull, state)
 
 
-@step
+@lean_step
 def nearest(x: F64, mask: B1, left: F64, weight: float, b: int) -> tuple[int, int]:
     """Return the arm of the mask nearest to left / weight (b if there is none), and their number.
 
@@ -179,7 +181,7 @@ def nearest(x: F64, mask: B1, left: F64, weight: float, b: int) -> tuple[int, in
     return b, count
 
 
-@step
+@lean_step
 def decompose(hull: Hull, x: F64, lam: F64, work: Workspace) -> None:
     """Write x, inside the polytope, as the mean of at most d+1 vertices with weights lam.
 
@@ -189,7 +191,10 @@ def decompose(hull: Hull, x: F64, lam: F64, work: Workspace) -> None:
     """
     d, F = hull.x.shape[1], hull.offsets.shape[0]
     left, room, mask = work.left, work.room, work.mask
-    left[:], mask[:], lam[:] = x, hull.is_vertex, 0.0
+    for j in range(d):
+        left[j] = x[j]
+    for a in range(mask.shape[0]):
+        mask[a], lam[a] = hull.is_vertex[a], 0.0
     slacks(hull.normals, hull.offsets, x, room)
     weight, b = 1.0, -1
     for _ in range(d + 1):
@@ -212,7 +217,7 @@ def decompose(hull: Hull, x: F64, lam: F64, work: Workspace) -> None:
     lam[b] += weight
 
 
-@step
+@lean_step
 def decompose_axis(hull: Hull, state: ScribleState, k: int) -> None:
     """Set lam for the point w + C^-T u, where u is the k-th of +e_1, -e_1, +e_2, ..."""
     d = state.w.shape[0]
@@ -228,7 +233,7 @@ def decompose_axis(hull: Hull, state: ScribleState, k: int) -> None:
     decompose(hull, point, state.lam, state.work)
 
 
-@kernel
+@lean_kernel
 def choose(hull: Hull, state: ScribleState, u: float, v: float) -> int:
     """Draw an arm (sampling step): u in [0, 1) chooses the axis, v the arm among its vertices."""
     k = int(u * 2 * state.w.shape[0])
@@ -244,7 +249,7 @@ def choose(hull: Hull, state: ScribleState, u: float, v: float) -> int:
     return arm
 
 
-@kernel
+@lean_kernel
 def probabilities(hull: Hull, state: ScribleState, p: F64) -> None:
     """Set p to the law of the next arm, p_t = (1/2d) sum over the axes of lam."""
     axes = 2 * state.w.shape[0]
@@ -255,7 +260,7 @@ def probabilities(hull: Hull, state: ScribleState, p: F64) -> None:
             p[a] += state.lam[a] / axes
 
 
-@step
+@lean_step
 def gradient(normals: F64, s: F64, c: float, g: F64) -> None:
     """Set g to the gradient of c psi where the slacks are s."""
     for j in range(g.shape[0]):
@@ -265,7 +270,7 @@ def gradient(normals: F64, s: F64, c: float, g: F64) -> None:
         g[j] = c * total
 
 
-@step
+@lean_step
 def newton_step(C: F64, g: F64, x: F64) -> float:
     """Move x by a Newton step for gradient g, damped where far; return the decrement.
 
@@ -289,7 +294,7 @@ def newton_step(C: F64, g: F64, x: F64) -> float:
     return float(decrement)
 
 
-@step
+@lean_step
 def estimate_losses(hull: Hull, state: ScribleState, y: float) -> None:
     """Estimate the loss vector, d y C u, and add up y + loss.(x_a - w) for every arm."""
     d, loss, k = state.w.shape[0], state.work.loss, state.axis[0]
@@ -303,7 +308,7 @@ def estimate_losses(hull: Hull, state: ScribleState, y: float) -> None:
         state.estimate[a] += total
 
 
-@step
+@lean_step
 def descend(hull: Hull, state: ScribleState) -> None:
     """Move w to the minimiser of c psi(z) + (eta loss - c psi'(w)).z (mirror descent step)."""
     w, s, c, work = state.w, state.s, state.c, state.work
@@ -323,7 +328,7 @@ def descend(hull: Hull, state: ScribleState) -> None:
         cholesky(work.H, state.C)
 
 
-@step
+@lean_step
 def pull_inside(hull: Hull, state: ScribleState) -> None:
     """Pull w towards the centre until every slack is 1/T of the centre's, and count it."""
     share = 1.0
@@ -337,7 +342,7 @@ def pull_inside(hull: Hull, state: ScribleState) -> None:
             state.w[j] = hull.centre[j] + share * (state.w[j] - hull.centre[j])
 
 
-@kernel
+@lean_kernel
 def update(hull: Hull, state: ScribleState, arm: int, y: float) -> None:
     """Take in the loss y of the arm chosen last, and prepare the next round.
 
@@ -350,7 +355,7 @@ def update(hull: Hull, state: ScribleState, arm: int, y: float) -> None:
     prepare(hull, state)
 
 
-@kernel
+@lean_kernel
 def play_rounds(
     hull: Hull,
     state: ScribleState,

@@ -73,7 +73,7 @@ def draw_coin(rng: Any, n: I64, wins: Total) -> int:
     return largest(rng, shapes)
 
 
-@kernel
+@lean_kernel
 def draw_normal(rng: Any, n: I64, total: Total, R: float) -> int:
     """Draw every arm's mean and return the arm with the largest; unplayed arms come first."""
     arm, best = 0, -np.inf
@@ -94,7 +94,7 @@ def toss(rng: Any, reward: float) -> bool:
     return reward >= 1.0
 
 
-@kernel
+@lean_kernel
 def as_coin(rng: Any, reward: float) -> bool:
     """Return whether a reward in [0, 1] counts as a success (the live step)."""
     return toss(rng, reward)

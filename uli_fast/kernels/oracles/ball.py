@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import kernel, lean_step
 from uli_fast.kernels.oracles.status import EMPTY, ENDLESS, FOUND
 
 # A row this nearly in the span of the working set is not added to it.
@@ -50,7 +50,7 @@ def new_basis(n: int) -> Basis:
     )
 
 
-@step
+@lean_step
 def split(basis: Basis, k: int, w: F64) -> float:
     """Split w = L[k, :k] Q + L[k, k] Q[k] by Gram and Schmidt; return L[k, k]."""
     n, Q, L = w.shape[0], basis.Q, basis.L
@@ -88,14 +88,14 @@ def append(basis: Basis, k: int, W: F64, b: F64, i: int) -> float:
     return length
 
 
-@step
+@lean_step
 def remove(basis: Basis, k: int, W: F64, b: F64, j: int) -> None:
     """Take the j-th of the first k rows away."""
     for r in range(j, k - 1):
         append(basis, r, W, b, basis.rows[r + 1])
 
 
-@step
+@lean_step
 def back(L: F64, k: int, right: F64, out: F64) -> None:
     """Solve L^T out = right for the leading k."""
     for j in range(k - 1, -1, -1):
@@ -105,7 +105,7 @@ def back(L: F64, k: int, right: F64, out: F64) -> None:
         out[j] = total / L[j, j]
 
 
-@step
+@lean_step
 def foot(basis: Basis, k: int, x: F64) -> float:
     """Set x = Q^T y, the shortest point with W_k x = b_k; return its squared length."""
     square = 0.0
@@ -118,7 +118,7 @@ def foot(basis: Basis, k: int, x: F64) -> float:
     return square
 
 
-@step
+@lean_step
 def most_missed(W: F64, b: F64, x: F64) -> tuple[int, float]:
     """Return the row that x misses most, -1 if none, and by how much."""
     worst, i = ROUNDING, -1
@@ -178,7 +178,7 @@ def project_origin(W: F64, b: F64, most: int) -> tuple[int, I64]:
     return ENDLESS, basis.rows[:k].copy()
 
 
-@step
+@lean_step
 def first_row(
     WT: F64, b: F64, x: F64, p: F64, active: B1, work: F64, change: float, tau: float, least: float
 ) -> tuple[int, float]:

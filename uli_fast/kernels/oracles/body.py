@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from uli_fast._typing import F64
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import kernel, lean_step
 from uli_fast.kernels.oracles.status import EMPTY, ENDLESS, FOUND
 
 # The bodies |x| <= 1; max |x_i| <= 1; x >= 0, sum x = 1; sum |x_i| <= 1.
@@ -40,7 +40,7 @@ def argmax(body: int, r: F64, x: F64) -> None:
         x[at] = -1.0 if body == CROSS and r[at] < 0.0 else 1.0
 
 
-@step
+@lean_step
 def support(body: int, r: F64) -> float:
     """Return h(r) = max <r, x> over the body."""
     total, largest, most = 0.0, -np.inf, 0.0
@@ -58,7 +58,7 @@ def support(body: int, r: F64) -> float:
     return most if body == CROSS else largest
 
 
-@step
+@lean_step
 def violation(body: int, x: F64) -> float:
     """Return by how much x leaves the body, 0 inside."""
     total, signed, square, most, least = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -75,7 +75,7 @@ def violation(body: int, x: F64) -> float:
     return max(size - 1.0, 0.0)
 
 
-@step
+@lean_step
 def inner(u: F64, v: F64) -> float:
     """Return <u, v>."""
     total = 0.0

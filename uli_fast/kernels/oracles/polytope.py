@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import kernel, lean_step, step
 from uli_fast.kernels.oracles.status import EMPTY, FOUND, SINGULAR
 from uli_fast.kernels.oracles.vertex import Vertex, climb, invert, new_room, settle
 
@@ -153,7 +153,7 @@ def slot(vertices: Vertices, i: int) -> Vertex:
     )
 
 
-@step
+@lean_step
 def begin(vertices: Vertices, c: F64) -> int:
     """Copy the best of the vertices kept to the next place, and return that."""
     count, last = min(vertices.made[0], vertices.x.shape[0]), vertices.made[0] - 1

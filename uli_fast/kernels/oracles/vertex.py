@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import kernel, step
+from uli_fast.kernels._jit import kernel, lean_step
 from uli_fast.kernels.oracles.status import ENDLESS, FOUND, UNBOUNDED
 
 # Multipliers above minus this, in units of |c|, count as nonnegative.
@@ -56,7 +56,7 @@ def new_room(vertex: Vertex) -> VertexRoom:
     return VertexRoom(np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(N), np.empty(N))
 
 
-@step
+@lean_step
 def choose(vertex: Vertex, room: VertexRoom, c: F64, least: float, bland: bool) -> int:
     """Return the active row to let go: the steepest edge, or the first; -1 at the optimum."""
     n, inverse = c.shape[0], vertex.inverse
@@ -80,7 +80,7 @@ def choose(vertex: Vertex, room: VertexRoom, c: F64, least: float, bland: bool) 
     return leaving
 
 
-@step
+@lean_step
 def first_row(vertex: Vertex, room: VertexRoom, target: int, bland: bool) -> int:
     """Return the row met first along p; of near ties the target or the steepest; -1 if none."""
     n, N = vertex.AT.shape
@@ -110,7 +110,7 @@ def first_row(vertex: Vertex, room: VertexRoom, target: int, bland: bool) -> int
     return row
 
 
-@step
+@lean_step
 def exchange(vertex: Vertex, room: VertexRoom, j: int, row: int) -> float:
     """Move along p until the row is met, and make it active in the j-th place."""
     n, N = vertex.AT.shape
@@ -136,7 +136,7 @@ def exchange(vertex: Vertex, room: VertexRoom, j: int, row: int) -> float:
     return float(length)
 
 
-@step
+@lean_step
 def edge(vertex: Vertex, room: VertexRoom, j: int, sign: float) -> None:
     """Set p to the edge that leaves the j-th active row, of length 1."""
     scale = sign / np.sqrt(room.square[j])
