@@ -10,7 +10,7 @@ import pytest
 import uli_fast as uli
 from uli_fast import kernels
 from uli_fast._support.streams import stream
-from uli_fast.kernels._jit import sources_fingerprint
+from uli_fast.kernels._jit import lean_kernel, lean_step, sources_fingerprint
 
 LAWS = {
     "coins": uli.BernoulliBandit([0.5, 0.4]),
@@ -86,3 +86,23 @@ def test_an_edit_of_any_kernel_makes_the_cache_stale(tmp_path):
     edited = sources_fingerprint(tmp_path)
     part.rename(tmp_path / "part.py")
     assert len({before, edited, sources_fingerprint(tmp_path)}) == 3
+
+
+@lean_step
+def doubled(x):
+    return x + x
+
+
+@lean_kernel
+def doubled_twice(x):
+    return doubled(doubled(x))
+
+
+def test_what_a_kernel_calls_is_compiled_into_it():
+    """Of a part there is no machine code, and Python never gets at it."""
+    assert doubled_twice(3) == 12
+    (part,) = doubled._part.overloads.values()
+    assert part.library.get_pointer_to_function(part.fndesc.llvm_func_name) == 0
+    assert not doubled.overloads
+    assert doubled(3) == 6  # Python calls an entry of its own
+    assert doubled.overloads
