@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64, U64
-from uli_fast.kernels._jit import by_type, fma, kernel, step
+from uli_fast.kernels._jit import fma, lean_by_type, lean_kernel, lean_step
 from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord
 from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.rewards.laws import Law, draw_reward
@@ -71,7 +71,7 @@ def lane_count(shape: Shape) -> int:
     raise TypeError("lane_count is called from compiled kernels only")
 
 
-@by_type(lane_count)
+@lean_by_type(lane_count)
 def _lane_count(shape: Any) -> Callable[..., int]:
     return (lambda shape: WIDE) if shape.instance_class is Wide else (lambda shape: 1)
 
@@ -113,7 +113,7 @@ def grown(slope: Slope, w: float, y: float) -> float:
     raise TypeError("grown is called from compiled kernels only")
 
 
-@by_type(grown)
+@lean_by_type(grown)
 def _grown(slope: Any, w: Any, y: Any) -> Callable[..., float]:
     return POLYNOMIALS[slope.instance_class]
 
@@ -149,7 +149,7 @@ POLYNOMIALS: dict[type[Slope], Callable[..., float]] = {
 }
 
 
-@step
+@lean_step
 def draw(words: U64, b: F64, W: F64, rest: float, shape: Shape) -> None:
     """Draw a uniform in every lane by xoshiro256++ and clear the lane's scratch."""
     R = lane_count(shape)
@@ -177,7 +177,7 @@ def draw(words: U64, b: F64, W: F64, rest: float, shape: Shape) -> None:
         b[P * R + r] = 0.0
 
 
-@step
+@lean_step
 def pass_arm(w: F64, o: int, b: F64, c: float, floor: float, slope: Slope, shape: Shape) -> None:
     """Move past the arm at offset o: its probability, its bonus, whether u has reached it."""
     R = lane_count(shape)
@@ -197,7 +197,7 @@ def pass_arm(w: F64, o: int, b: F64, c: float, floor: float, slope: Slope, shape
         b[CUM * R + r] = cum + p0
 
 
-@step
+@lean_step
 def pass_pairs(w: F64, b: F64, c: float, floor: float, slope: Slope, shape: Shape) -> None:
     """Move past arms two at once: one division for both, half the traffic on scratch."""
     R = lane_count(shape)
@@ -225,7 +225,7 @@ def pass_pairs(w: F64, b: F64, c: float, floor: float, slope: Slope, shape: Shap
             b[CUM * R + r] = cum + p1
 
 
-@step
+@lean_step
 def decay(b: F64, eta: float, shape: Shape) -> None:
     """Compute exp(-eta / p) of the arm drawn; the exponent is at most 1 (p >= gamma / K)."""
     R = lane_count(shape)
@@ -243,7 +243,7 @@ def decay(b: F64, eta: float, shape: Shape) -> None:
         b[EXP * R + r] = e * e
 
 
-@step
+@lean_step
 def settle(lanes: Lanes, t: int, shape: Shape) -> None:
     """Count the plays of round t and take in their losses.
 
@@ -264,7 +264,7 @@ def settle(lanes: Lanes, t: int, shape: Shape) -> None:
         lanes.W[r] = b[SUM * R + r] + (new - old)
 
 
-@kernel
+@lean_kernel
 def rescale(w: F64, W: F64) -> None:
     """Divide each lane's weights by a power of two: exact, and far from overflow."""
     R = W.shape[0]
@@ -275,7 +275,7 @@ def rescale(w: F64, W: F64) -> None:
         W[r] *= factor
 
 
-@kernel
+@lean_kernel
 def play_lanes(
     lanes: Lanes,
     gamma: float,
@@ -309,7 +309,7 @@ class Seats(NamedTuple):
     arms: I64  # (members, k)
 
 
-@kernel
+@lean_kernel
 def take_seats(lanes: Lanes, seats: Seats, states: ArmState, words: U64, q: F64) -> None:
     """Bring counts, last plays, streams and loss probabilities q (K,) into the lanes."""
     R = lanes.W.shape[0]
@@ -323,7 +323,7 @@ def take_seats(lanes: Lanes, seats: Seats, states: ArmState, words: U64, q: F64)
             lanes.words[j * R + r] = words[m, j]
 
 
-@kernel
+@lean_kernel
 def leave_seats(lanes: Lanes, seats: Seats, states: ArmState, words: U64) -> None:
     """Take counts, last plays and streams back."""
     R = lanes.W.shape[0]
@@ -336,7 +336,7 @@ def leave_seats(lanes: Lanes, seats: Seats, states: ArmState, words: U64) -> Non
             words[m, j] = lanes.words[j * R + r]
 
 
-@kernel
+@lean_kernel
 def note_lanes(lanes: Lanes, seats: Seats, record: RoundRecord, n: I64, t: int) -> None:
     """Record the counts of all lanes if round t is a chosen one; n is from before."""
     R, at = lanes.W.shape[0], record.at[seats.who[0], 0]
@@ -351,7 +351,7 @@ def note_lanes(lanes: Lanes, seats: Seats, record: RoundRecord, n: I64, t: int) 
         record.at[m, 0] = at + 1
 
 
-@kernel
+@lean_kernel
 def play_seats(
     lanes: Lanes,
     seats: Seats,
@@ -383,7 +383,7 @@ class Exp3PState(NamedTuple):
     eta: float
 
 
-@step
+@lean_step
 def choose(state: Exp3PState, u: float) -> int:
     """Compute p and return the arm that the uniform u falls on."""
     k = state.lw.shape[0]
@@ -401,7 +401,7 @@ def choose(state: Exp3PState, u: float) -> int:
     return arm
 
 
-@step
+@lean_step
 def update(state: Exp3PState, arm: int, loss: float) -> None:
     """Take in the loss of the arm drawn: l_tilde_a = l_hat_a - 2 beta / p_a, all arms."""
     estimate = loss / state.p[arm]
@@ -411,19 +411,19 @@ def update(state: Exp3PState, arm: int, loss: float) -> None:
         state.lw[a] += 2.0 * state.eta * state.eta / state.p[a]
 
 
-@kernel
+@lean_kernel
 def choose_once(state: Exp3PState, u: float) -> int:
     """Choose for a live decision; unlike a step it is kept on disk once compiled."""
     return choose(state, u)
 
 
-@kernel
+@lean_kernel
 def update_once(state: Exp3PState, arm: int, loss: float) -> None:
     """Update after a live decision."""
     update(state, arm, loss)
 
 
-@kernel
+@lean_kernel
 def play_rounds(
     base: Exp3PState, law: Law, arms: I64, run: ArmState, offset: float, slope: float, rounds: int
 ) -> None:
