@@ -387,8 +387,9 @@ class Exp3PState(NamedTuple):
 def choose(state: Exp3PState, u: float) -> int:
     """Compute p and return the arm that the uniform u falls on."""
     k = state.lw.shape[0]
-    top = state.lw.max()
-    total = 0.0
+    top, total = state.lw[0], 0.0
+    for a in range(k):
+        top = max(top, state.lw[a])
     for a in range(k):
         state.p[a] = math.exp(state.lw[a] - top)
         total += state.p[a]
