@@ -54,6 +54,17 @@ def likely_excess(variance: float, k: int, caution: float) -> float:
     return float(third + np.sqrt(third * third + 2.0 * variance * log_term))
 
 
+@lean_kernel
+def likely_sweeps(room: float, n: int, rate: float, caution: float) -> int:
+    """Return how many sweeps let the spread grow by ``room`` at most, nearly always.
+
+    The rate is the smaller of the largest chances of a success and of a failure.
+    """
+    longest = int(min(room / max(rate, 1e-3), n))
+    excess = likely_excess(rate * (1.0 - rate) * longest, longest, caution)
+    return max(int(min(room, n)), int(longest - excess / max(rate, 1e-3)))
+
+
 def is_gaussian(law: Law) -> bool:
     """Say whether rewards are unbounded, so that blocks need a certificate."""
     raise TypeError("is_gaussian is called from compiled kernels only")
@@ -143,10 +154,7 @@ def _plan_bernoulli(law: Any, active: Any, n: Any, room: Any) -> int:
             if law.urn[0, a] > 0 or room < SHORTEST_SWEEPS:
                 return 0
             p, q = max(p, law.mu[a]), max(q, 1.0 - law.mu[a])
-    rate = min(p, q)
-    longest = int(min(room / max(rate, 1e-3), n))
-    excess = likely_excess(rate * (1.0 - rate) * longest, longest, law.caution)
-    return max(int(min(room, n)), int(longest - excess / max(rate, 1e-3)))
+    return likely_sweeps(room, n, min(p, q), law.caution)
 
 
 def _draw_bernoulli(law: Any, active: Any, n: Any, total: Any, k: Any, room: Any) -> bool:
