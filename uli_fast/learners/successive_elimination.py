@@ -157,14 +157,14 @@ class CoinBatch:
 
     def advance(self, left: int) -> bool:
         """Play on for about as many rounds, or steps of 16 rounds where blocks are drawn."""
-        from uli_fast.kernels.arms.successive_coins import batch_coins
+        from uli_fast.kernels.arms.successive_coins import play_coins
 
         coins, states, T = self.coins, self.states, self.horizon
         if states.clock[0, 0] == 0:
             self._play_early()
         if self._watch is None:
             tosses = 16 * left if self.skips else left
-            tosses = batch_coins(coins, states, self.record, T, tosses)
+            tosses = play_coins(coins, states, self.record, 0, len(states.n), T, tosses)
             if not self.skips or tosses <= 0 or (states.clock[:, 0] >= T).all():
                 return bool((states.clock[:, 0] >= T).all())
             self._watch = new_watch(self.law, states)

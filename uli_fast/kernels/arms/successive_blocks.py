@@ -126,47 +126,35 @@ def watch_alone(coins: Coins, states: ArmState, watch: EventWatch, r: int, T: in
 
 
 @lean_kernel
-def play_skipping(
-    coins: Coins,
-    states: ArmState,
-    record: RoundRecord,
-    watch: EventWatch,
-    r: int,
-    T: int,
-    budget: int,
-) -> int:
-    """Play blocks of sweeps where nobody can fall, coins elsewhere.
-
-    It returns what is left of the budget, and comes back early where a block was put off, for
-    ``some_leave``.
-    """
-    room = coins.room
-    while budget > 0 and states.clock[r, ROUND] < T and watch.words[r, 1] == 0:
-        budget -= 1
-        m, t = pack(coins, states, r), states.clock[r, ROUND]
-        n = states.n[r, room[ARM, 0]]
-        if m == 1 and n >= FEW:
-            if not states.broken[r, 0]:
-                watch_alone(coins, states, watch, r, T)
-            note_sweeps(record, states, room, r, 1, n, t, T - t)
-            unpack(coins, states, r, 1, n + T - t, T)
-            break
-        growth = room_to_spread(coins, m, n)
-        k = 0 if m == 1 else plan(coins, r, m, n, growth)
-        if k < SHORTEST_TOSSES:
-            budget = play_coins(coins, states, record, r, T, TOSSES * budget) // TOSSES
-        elif draw_block(coins, r, m, k, growth):
-            if t + k * m >= record.rounds[min(record.at[r, 0], record.rounds.shape[0] - 1)]:
-                note_sweeps(record, states, room, r, m, n, t, k)
-            count_block(coins, states, watch, r, m, n, k, T)
-    return budget
-
-
-@lean_kernel
 def batch_skipping(
     coins: Coins, states: ArmState, record: RoundRecord, watch: EventWatch, T: int, budget: int
 ) -> None:
-    """Skip through all replications in turn, while the budget lasts."""
+    """Play blocks of sweeps where nobody can fall, coins elsewhere, while the budget lasts.
+
+    Replications with blocks put off are left where they are, for ``some_leave``.
+    """
+    room, level, R = coins.room, coins.level, coins.R
     for r in range(states.clock.shape[0]):
-        if states.clock[r, ROUND] < T and budget > 0:
-            budget = play_skipping(coins, states, record, watch, r, T, budget)
+        while budget > 0 and states.clock[r, ROUND] < T and watch.words[r, 1] == 0:
+            budget -= 1
+            t, m = states.clock[r, ROUND], pack(room, coins.mu, states.active, states.total, r)
+            n = states.n[r, room[ARM, 0]]
+            alone = m == 1 and n >= FEW
+            growth, k = room_to_spread(room, m, n, level, R), T - t
+            if alone:
+                if not states.broken[r, 0]:
+                    watch_alone(coins, states, watch, r, T)
+            elif coins.urn[r, 0, room[ARM, 0]] > 0:
+                k = 0
+            else:
+                k = plan(room, coins.mu, m, n, growth, coins.caution)
+            if not alone and k < SHORTEST_TOSSES:
+                left = play_coins(coins, states, record, r, r + 1, T, TOSSES * budget)
+                budget = left // TOSSES
+            elif alone or draw_block(coins, r, m, k, growth):
+                if t + k * m >= record.rounds[min(record.at[r, 0], record.rounds.shape[0] - 1)]:
+                    note_sweeps(record, states.n, room, r, m, n, t, k)
+                if alone:
+                    unpack(room, states, r, m, n + k, T)
+                else:
+                    count_block(coins, states, watch, r, m, n, k, T)

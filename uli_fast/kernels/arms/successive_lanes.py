@@ -18,7 +18,7 @@ from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord
 from uli_fast.kernels.arms.successive_width import width_at
 
 # Replications in a block; fewer than FEWEST play alone, and all after MOST sweeps.
-LANES, FEWEST, MOST = 64, 4, 1024
+LANES, FEWEST, MOST = 64, 16, 1024
 
 
 class SweepLanes(NamedTuple):
@@ -131,7 +131,7 @@ def play_early(
             look(lanes, mu, L, n)
             apart = (n + 1) * (2.0 * width_at(n + 1, level, R) - 1e-12) - 1e-9
             astray = n * width_at(n, level, R) - (1e-9 + 1e-14 * n)
-            i = 0
+            i = L - L  # no literal: ``leave`` would be compiled for it
             while i < L:
                 spread = lanes.ends[1, i] - lanes.ends[0, i]
                 k = int(min(apart - spread, astray - lanes.far[i], sweeps - n))

@@ -33,8 +33,8 @@ from uli_fast.kernels.rewards.laws import (
 )
 
 # A block of sweeps pays off from this length on; of coins, which cost as much as a binomial draw
-# if there are some twenty of them, from that.
-SHORTEST_SWEEPS, SHORTEST_TOSSES = 4, 20
+# if there are some twenty of them and has to be watched besides, from that.
+SHORTEST_SWEEPS, SHORTEST_TOSSES = 4, 40
 
 # A block of Gaussian rewards is certified by a maximal inequality that fails
 # with this probability per arm and block; log(2 / FAILURE) enters its radius.
