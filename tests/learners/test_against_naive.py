@@ -12,7 +12,7 @@ from tests.support.coupling import (
     random_table,
     totals,
 )
-from uli_fast.kernels.arms import optimistic_lanes
+from uli_fast.kernels.arms import optimistic_lanes, successive_lanes
 
 ALGORITHMS = {
     "successive_elimination": (uli.SuccessiveElimination, successive_elimination.play),
@@ -48,6 +48,24 @@ def test_rounds_side_by_side_equal_rounds_one_by_one(learner, means, monkeypatch
     for rounds in (0, 1, len(means), 777):
         monkeypatch.setattr(optimistic_lanes, "EARLY", rounds)
         assert_same_runs(whole, uli.simulate(learner, problem, T, M, seed=3, engine="rounds"))
+
+
+@pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
+@pytest.mark.parametrize("engine", ["rounds", "skip"])
+@pytest.mark.parametrize("means", [[0.6, 0.5, 0.45], [0.9] + [0.3] * 9])
+def test_sweeps_side_by_side_equal_sweeps_one_by_one(means, engine, monkeypatch):
+    """In more than one block of lanes, whether or not arms fall in between."""
+    problem, M, fell = uli.BernoulliBandit(means), successive_lanes.LANES + 6, 0
+    for T, R in ((7, 0.5), (900, 0.5), (3000, 0.15), (20_000, 0.3)):
+        learner = uli.SuccessiveElimination(0.1, R)
+        whole = uli.simulate(learner, problem, T, M, seed=3, engine=engine)
+        with monkeypatch.context() as patch:
+            patch.setattr(successive_lanes, "FEWEST", M + 1)
+            alone = uli.simulate(learner, problem, T, M, seed=3, engine=engine)
+        assert_same_runs(whole, alone)
+        assert (whole.event_held == alone.event_held).all()
+        fell += int((whole.eliminated_at > 0).sum())
+    assert fell > M
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

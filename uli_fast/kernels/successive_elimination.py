@@ -1,18 +1,18 @@
 """Successive elimination on K arms (Algorithm SE-MAB).
 
 The survivors are played in turn; after every reward an arm is dropped whose
-upper confidence bound lies below another's lower one.
+upper confidence bound lies below another's lower one. On coins, which most runs toss,
+kernels/arms/successive_coins.py does the same faster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64
-from uli_fast.kernels._jit import lean_by_type, lean_kernel, lean_step
+from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels.arms.state import (
     ROUND,
     ArmState,
@@ -26,27 +26,16 @@ from uli_fast.kernels.arms.state import (
     state_of,
 )
 from uli_fast.kernels.arms.successive_width import width
-from uli_fast.kernels.draws.coins import toss
-from uli_fast.kernels.rewards.blocks import (
-    is_gaussian,
-)
-from uli_fast.kernels.rewards.laws import BernoulliLaw, Law, RealLaw, law_of, play_one
+from uli_fast.kernels.rewards.blocks import is_gaussian
+from uli_fast.kernels.rewards.laws import Law, law_of, play_one
 
 
 class Bounds(NamedTuple):
-    """Confidence bounds of each arm."""
+    """Confidence bounds of each arm; of a batch, those of the replication at hand."""
 
     lower: F64  # (K,)
     upper: F64  # (K,)
     width: F64  # (2,) a count and its width: the arms of a sweep share it
-
-
-class Room(NamedTuple):
-    """Room for the survivors of a sweep."""
-
-    order: I64  # (K,)
-    p: F64  # (K,)
-    wins: I64  # (K,)
 
 
 @lean_step
@@ -180,6 +169,11 @@ def play_singly(
     active, lower, upper = state.active, bounds.lower, bounds.upper
     K = active.shape[0]
     a = least_played(state.n, active)
+    for b in range(K):
+        if state.n[b] > 0:
+            bound(state, bounds, b, delta, R)
+        else:
+            lower[b], upper[b] = -np.inf, np.inf
     best, lowest = extremes(active, bounds)
     while k > 0 and a < K:
         k -= 1
@@ -210,12 +204,6 @@ def fill_bounds(state: ArmState, bounds: Bounds, delta: float, R: float) -> None
     for a in range(state.n.shape[0]):
         if state.n[a] > 0:
             bound(state, bounds, a, delta, R)
-
-
-@lean_step
-def bounds_of(bounds: Bounds, r: int) -> Bounds:
-    """Return the bounds of replication r of a batch."""
-    return Bounds(bounds.lower[r], bounds.upper[r], bounds.width[r])
 
 
 @lean_kernel
@@ -265,60 +253,23 @@ def safe_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) -> in
     return int(spread < 2.0 * width(n + 1, K, delta, R) - 1e-12)
 
 
-def toss_sweeps(law: Law, state: ArmState, room: Room, m: int, k: int) -> bool:
-    """Toss k sweeps of coins, if that is all there is to do (compiled code only)."""
-    raise TypeError("toss_sweeps is called from compiled kernels only")
-
-
-@lean_by_type(toss_sweeps)
-def _toss_sweeps(law: Any, state: Any, room: Any, m: Any, k: Any) -> Callable[..., bool]:
-    if law.instance_class is RealLaw:
-        return lambda law, state, room, m, k: False
-    return _tossed if law.instance_class is BernoulliLaw else _tossed_if_new
-
-
-def _tossed(law: Any, state: Any, room: Any, m: Any, k: Any) -> bool:
-    for j in range(m):
-        room.p[j], room.wins[j] = law.mu[room.order[j]], state.total[room.order[j]]
-    toss(law.words, room.p, room.wins, m, k)
-    for j in range(m):
-        state.total[room.order[j]] = room.wins[j]
-    return True
-
-
-def _tossed_if_new(law: Any, state: Any, room: Any, m: Any, k: Any) -> bool:
-    """Say no where a reward is known, or in the urn."""
-    new = law.prefix.shape[1] <= 1
-    for j in range(m):
-        new = new and law.urn[0, room.order[j]] == 0
-    return new and _tossed_alike(law, state, room, m, k)
-
-
-_tossed_alike = lean_step(_tossed)
-
-
 @lean_kernel
-def play_sweeps(
-    law: Law, state: ArmState, bounds: Bounds, room: Room, k: int, delta: float, R: float
-) -> None:
-    """Play k whole sweeps without a look at any bound before their end."""
-    n, total, order, t, m = state.n, state.total, room.order, state.clock[ROUND], 0
-    for a in range(n.shape[0]):
-        if state.active[a]:
-            order[m] = a
-            m += 1
-    if not toss_sweeps(law, state, room, m, k):
-        for i in range(k):
-            for j in range(m):
-                a = order[j]
+def play_sweeps(law: Law, state: ArmState, k: int, m: int, delta: float, R: float) -> None:
+    """Play k whole sweeps over the m survivors without a look at any bound before their end."""
+    n, total, active, t, K = state.n, state.total, state.active, state.clock[ROUND], law.mu.shape[0]
+    for i in range(k):
+        for a in range(K):
+            if active[a]:
                 total[a] = play_one(law, a, n[a] + i, total[a])
-    for j in range(m):
-        a = order[j]
-        n[a] += k
-        state.last[a] = t + (k - 1) * m + j + 1
-        bound(state, bounds, a, delta, R)
-        if not bounds.lower[a] <= law.mu[a] <= bounds.upper[a]:
-            state.broken[0] = True
+    j = 0
+    for a in range(K):
+        if active[a]:
+            j += 1
+            n[a] += k
+            state.last[a] = t + (k - 1) * m + j
+            mean, wd = total[a] / n[a], width(n[a], K, delta, R)
+            if not mean - wd <= law.mu[a] <= mean + wd:
+                state.broken[0] = True
     state.clock[ROUND] = t + k * m
 
 
@@ -328,7 +279,6 @@ def play_turn(
     state: ArmState,
     record: RoundRecord,
     bounds: Bounds,
-    room: Room,
     delta: float,
     R: float,
     most: int,
@@ -345,7 +295,7 @@ def play_turn(
     if k > 0:
         if t + k * m >= next_stop(record):
             note_sweeps(record, n, active, t, k, m)
-        play_sweeps(law, state, bounds, room, k, delta, R)
+        play_sweeps(law, state, k, m, delta, R)
     else:
         play_singly(law, state, record, bounds, most, delta, R)
 
@@ -356,7 +306,6 @@ def play_rounds(
     state: ArmState,
     record: RoundRecord,
     bounds: Bounds,
-    room: Room,
     delta: float,
     R: float,
     T: int,
@@ -365,7 +314,7 @@ def play_rounds(
     """Play single rounds until T or until the budget is spent; return what is left of it."""
     while budget > 0 and state.clock[ROUND] < T:
         t = state.clock[ROUND]
-        play_turn(law, state, record, bounds, room, delta, R, min(budget, T - t))
+        play_turn(law, state, record, bounds, delta, R, min(budget, T - t))
         budget -= state.clock[ROUND] - t
     return budget
 
@@ -376,7 +325,6 @@ def batch_rounds(
     states: ArmState,
     record: RoundRecord,
     bounds: Bounds,
-    room: Room,
     delta: float,
     R: float,
     T: int,
@@ -389,8 +337,7 @@ def batch_rounds(
                 law_of(law, r),
                 state_of(states, r),
                 record_of(record, r),
-                bounds_of(bounds, r),
-                room,
+                bounds,
                 delta,
                 R,
                 T,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uli_fast._typing import Form
+from uli_fast._typing import F64, Form
 from uli_fast.guarantees import Guarantee, describe_arms, formula
 from uli_fast.learners._arms import ArmBatch, ArmLearner, indexed, new_states
 
@@ -67,27 +67,24 @@ class SuccessiveElimination(ArmLearner):
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
+        states, R = new_states(law), self.noise_on(problem)
+        states.broken[:] = not self.knows_event(problem, engine)  # then nothing is watched
+        if is_coins(law):
+            return CoinBatch.begin(law, states, record, engine, horizon, self.delta, R)
         from uli_fast.kernels import successive_elimination as kernel
 
-        states, after = new_states(law), (self.delta, self.noise_on(problem), horizon)
-        M, K = states.n.shape
-        ends = np.full((M, K), -np.inf), np.full((M, K), np.inf)
-        bounds = kernel.Bounds(*ends, np.zeros((M, 2)))
-        room = kernel.Room(np.zeros(K, np.int64), np.zeros(K), np.zeros(K, np.int64))
+        after, K = (self.delta, R, horizon), problem.n_arms
+        bounds = kernel.Bounds(np.zeros(K), np.zeros(K), np.zeros(2))
         if engine == "rounds":
-            args = (law, states, record, bounds, room, *after)
+            args = (law, states, record, bounds, *after)
             return ArmBatch(states, lambda left: kernel.batch_rounds(*args, left))
         from uli_fast.kernels.arms.successive_skip import batch_skipping
 
-        watches = new_watches(law, states)
-        states.broken[:] = not self.knows_event(problem, engine)  # then nothing is watched
+        watch = new_watch(law, states)
 
         def advance(left: int) -> bool:
-            done = batch_skipping(law, states, record, bounds, room, watches, *after, left)
-            for r in np.flatnonzero(watches.words[:, 1]):
-                from uli_fast.kernels.arms.event import some_leave
-
-                states.broken[r] |= some_leave(indexed(watches, r), law.mu, *after[:2])
+            done = batch_skipping(law, states, record, bounds, watch, *after, left)
+            follow(watch, states, law.mu, self.delta, R)
             return done
 
         return ArmBatch(states, advance)
@@ -98,7 +95,15 @@ class SuccessiveElimination(ArmLearner):
         return SuccessivePlayer(self, labels, low, high)
 
 
-def new_watches(law: Law, states: ArmState) -> EventWatch:
+def is_coins(law: Law) -> bool:
+    """Return whether rewards are coins, none of them known beforehand."""
+    from uli_fast.kernels.rewards.laws import RealLaw
+
+    known = getattr(law, "prefix", None)
+    return not isinstance(law, RealLaw) and (known is None or known.shape[1] <= 1)
+
+
+def new_watch(law: Law, states: ArmState) -> EventWatch:
     """Allocate what runs need to know whether their events held in blocks, from the same seed."""
     from uli_fast.kernels.arms.event import MOST_ALONE, EventWatch
 
@@ -108,3 +113,82 @@ def new_watches(law: Law, states: ArmState) -> EventWatch:
     words[:, 0] = law.words[:, 0] ^ law.words[:, 2]
     counts, sums = np.empty((M, rows, 4), np.int64), np.empty((M, rows, 3))
     return EventWatch(words, counts, sums, np.zeros_like(states.total))
+
+
+def follow(watch: EventWatch, states: ArmState, mu: F64, delta: float, R: float) -> None:
+    """Decide about the blocks that were put off."""
+    for r in np.flatnonzero(watch.words[:, 1]):
+        from uli_fast.kernels.arms.event import some_leave
+
+        states.broken[r] |= some_leave(indexed(watch, r), mu, delta, R)
+
+
+class CoinBatch:
+    """Runs on coins: first sweeps side by side, then one by one, and in blocks if need be.
+
+    Blocks are compiled when a run comes to one.
+    """
+
+    def __init__(
+        self,
+        law: Any,
+        states: ArmState,
+        record: RoundRecord,
+        engine: str,
+        horizon: int,
+        delta: float,
+        R: float,
+    ) -> None:
+        from uli_fast.kernels.arms.successive_coins import Coins
+
+        (M, K), self.skips = states.n.shape, engine == "skip"
+        self.law, self.states, self.record, self.horizon = law, states, record, horizon
+        urn = law.urn if self.skips else np.zeros((M, 2, K), np.int64)
+        room, bounds = np.zeros((4, K), np.int64), np.zeros((2, K))
+        level = float(np.log(4.0 * K) - np.log(delta))
+        caution = law.caution if self.skips else 0.0
+        self.coins = Coins(law.mu, law.words, urn, room, bounds, delta, level, R, caution)
+        self._watch: EventWatch | None = None
+
+    @classmethod
+    def begin(cls, law: Law, states: ArmState, *about: Any) -> ArmBatch:
+        """Allocate the replications whose streams the law has."""
+        return ArmBatch(states, cls(law, states, *about).advance)
+
+    def advance(self, left: int) -> bool:
+        """Play on for about as many rounds, or steps of 16 rounds where blocks are drawn."""
+        from uli_fast.kernels.arms.successive_coins import play_coins
+
+        coins, states, T = self.coins, self.states, self.horizon
+        if states.clock[0, 0] == 0:
+            self._play_early()
+        if self._watch is None:
+            tosses = 16 * left if self.skips else left
+            tosses = play_coins(coins, states, self.record, 0, len(states.n), T, tosses)
+            if not self.skips or tosses <= 0 or (states.clock[:, 0] >= T).all():
+                return bool((states.clock[:, 0] >= T).all())
+            self._watch = new_watch(self.law, states)
+        from uli_fast.kernels.arms.successive_blocks import batch_skipping
+
+        batch_skipping(coins, states, self.record, self._watch, T, left)
+        follow(self._watch, states, coins.mu, coins.delta, coins.R)
+        return bool((states.clock[:, 0] >= T).all())
+
+    def _play_early(self) -> None:
+        """Play the first sweeps of many replications side by side."""
+        from uli_fast.kernels.arms import successive_coins
+        from uli_fast.kernels.arms import successive_lanes as kernel
+
+        (M, K), coins = self.states.n.shape, self.coins
+        if M < kernel.FEWEST:
+            return
+        sweeps = successive_coins.FIRST_BLOCK if self.skips else kernel.MOST
+        lanes = kernel.SweepLanes(
+            np.zeros((K, kernel.LANES), np.int64),
+            np.zeros((4, kernel.LANES), np.uint64),
+            np.zeros(kernel.LANES, np.int64),
+            np.zeros((2, kernel.LANES), np.int64),
+            np.zeros(kernel.LANES),
+        )
+        widths = (coins.level, coins.R, min(self.horizon // K, sweeps))
+        kernel.play_early(coins.mu, coins.words, self.states, self.record, lanes, *widths)

@@ -11,14 +11,14 @@ SABOTAGES = (
     Sabotage(
         "blocks are not watched inside",
         "uli_fast.kernels.arms.successive_skip:sweep_block",
-        "watched = not state.broken[0] and may_leave(",
-        "watched = False and may_leave(",
+        "watched = is_watched(law) and not state.broken[0]",
+        "watched = False",
         f"{EVENTS}::test_events_are_the_same_in_both_engines_on_shared_rewards",
     ),
     Sabotage(
         "an arm that is left alone is not watched",
-        "uli_fast.kernels.arms.successive_skip:play_alone",
-        "if is_watched(law) and not state.broken[0]:",
+        "uli_fast.kernels.arms.successive_blocks:batch_skipping",
+        "if not states.broken[r, 0]:",
         "if False:",
         f"{EVENTS}::test_an_arm_that_is_left_alone_fails_as_often_as_computed",
     ),

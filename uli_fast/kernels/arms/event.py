@@ -18,17 +18,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uli_fast._typing import B1, F64, I64, U64, Total
+from uli_fast._typing import F64, I64, U64, Total
 from uli_fast.kernels._jit import kernel, lean_by_type, lean_kernel, lean_step
 from uli_fast.kernels.arms.state import ROUND, ArmState
 from uli_fast.kernels.arms.successive_width import Band, edge, missed
-from uli_fast.kernels.draws.binomial import binomial
 from uli_fast.kernels.rewards.above_line import LOG_TWO
 from uli_fast.kernels.rewards.bridges import Piece, leaves_band, room_in, safeties
 from uli_fast.kernels.rewards.laws import (
     GAUSSIAN,
     TABLE,
-    BernoulliBlocks,
     Law,
     RealLaw,
     total_after,
@@ -81,43 +79,7 @@ def is_watched(law: Law) -> bool:
 def _is_watched(law: Any) -> Callable[..., bool]:
     if law.instance_class is RealLaw:  # what is deterministic stays at its mean
         return lambda law: law.kind == TABLE or (law.kind == GAUSSIAN and law.prefix.shape[1] == 0)
-    return lambda law: law.prefix.shape[1] <= 1
-
-
-def may_leave(law: Law, active: B1, span: Span, before: Total, after: Total) -> bool:
-    """Say whether a block of sweeps has to be watched arm by arm."""
-    raise TypeError("may_leave is called from compiled kernels only")
-
-
-@lean_by_type(may_leave)
-def _may_leave(law: Any, active: Any, span: Any, before: Any, after: Any) -> Callable[..., bool]:
-    if law.instance_class is BernoulliBlocks:
-        return _arrangements_may_leave
-    return lambda law, active, span, before, after: is_watched(law)
-
-
-def _arrangements_may_leave(law: Any, active: Any, span: Any, before: Any, after: Any) -> bool:
-    """Say whether the E of some arm may be below NEVER.
-
-    With room x and y at the ends, E >= D z >= (y - 1) x / (k + 1): see ``tilt``.
-    """
-    if not is_watched(law):
-        return False
-    n, k, _, near, far = span
-    slack = 1e-14 * (far + n + k)
-    x = near - slack - farthest(law.mu, active, n, before)
-    y = far - slack - farthest(law.mu, active, n + k, after) - 1.0
-    return bool(min(x, y) <= 0.0 or x * y <= NEVER * (k + 1.0))
-
-
-@lean_step
-def farthest(mu: F64, active: B1, n: int, total: Total) -> float:
-    """Return how far a sum of n rewards of a survivor is from its expectation, at most."""
-    result = 0.0
-    for a in range(active.shape[0]):
-        if active[a]:
-            result = max(result, abs(total[a] - n * mu[a]))
-    return result
+    return lambda law: False  # some are known beforehand
 
 
 def leaves(
@@ -131,16 +93,9 @@ def leaves(
 def _leaves(
     law: Any, watch: Any, a: Any, band: Any, span: Any, before: Any, after: Any
 ) -> Callable[..., bool]:
-    return _real_leaves if law.instance_class is RealLaw else _arrangement_leaves
-
-
-def _arrangement_leaves(
-    law: Any, watch: Any, a: Any, band: Any, span: Any, before: Any, after: Any
-) -> bool:
-    piece = Piece(span.n, float(before), span.k, float(after - before), 0.0)
-    if doubtful(watch.words, band, span, piece):
-        put_off(watch, a, piece, span.limit)
-    return False
+    if law.instance_class is RealLaw:
+        return _real_leaves
+    return lambda law, watch, a, band, span, before, after: False
 
 
 def _real_leaves(
@@ -150,7 +105,7 @@ def _real_leaves(
         return table_leaves(law.prefix[a], band, span)
     piece = Piece(span.n, before, span.k, after - before, law.scale[0, a])
     if doubtful(watch.words, band, span, piece):
-        put_off(watch, a, piece, span.limit)
+        put_off(watch.words, watch.counts, watch.sums, a, piece, span.limit)
     return False
 
 
@@ -163,13 +118,13 @@ def doubtful(words: U64, band: Band, span: Span, piece: Piece) -> bool:
 
 
 @lean_kernel
-def put_off(watch: EventWatch, a: int, piece: Piece, limit: int) -> None:
+def put_off(words: U64, counts: I64, sums: F64, a: int, piece: Piece, limit: int) -> None:
     """Keep a block to be followed later; from its own stream, so that it ends the same way."""
-    i, counts, sums = np.int64(watch.words[1]), watch.counts, watch.sums
+    i = np.int64(words[1])
     counts[i, 0], counts[i, 1], counts[i, 2], counts[i, 3] = a, piece.n, piece.k, limit
     sums[i, 0], sums[i, 1], sums[i, 2] = piece.total, piece.gain, piece.sigma
-    watch.words[2 + i] = bits(watch.words)
-    watch.words[1] = i + 1
+    words[2 + i] = bits(words)
+    words[1] = i + 1
 
 
 @kernel
@@ -199,29 +154,6 @@ def table_leaves(sums: F64, band: Band, span: Span) -> bool:
     return False
 
 
-def next_stretch(law: Law, a: int, n: int, total: Any) -> Any:
-    """Return the length of the next block of an arm that is left alone, and the sum after it."""
-    raise TypeError("next_stretch is called from compiled kernels only")
-
-
-@lean_by_type(next_stretch)
-def _next_stretch(law: Any, a: Any, n: Any, total: Any) -> Callable[..., Any]:
-    return _real_stretch if law.instance_class is RealLaw else _bernoulli_stretch
-
-
-def _bernoulli_stretch(law: Any, a: Any, n: Any, total: Any) -> Any:
-    pulls = law.urn[0, a]
-    if pulls > 0:  # of a refused block
-        law.urn[0, a] = 0
-        return pulls, total + law.urn[1, a]
-    k = min(3 * n, LONGEST)
-    return k, total + binomial(law.words, k, law.mu[a])
-
-
-def _real_stretch(law: Any, a: Any, n: Any, total: Any) -> Any:
-    return 3 * n, total_after(law, a, n, 3 * n, total)
-
-
 @lean_kernel
 def watch_alone(law: Law, watch: EventWatch, state: ArmState, a: int, band: Band, T: int) -> None:
     """Note whether arm a, which alone is left, misses an interval by round T.
@@ -231,7 +163,8 @@ def watch_alone(law: Law, watch: EventWatch, state: ArmState, a: int, band: Band
     n, total = state.n[a], state.total[a]
     limit, near = n + T - state.clock[ROUND], edge(band, n)
     while n < limit and not state.broken[0]:
-        k, after = next_stretch(law, a, n, total)
+        k = 3 * n
+        after = total_after(law, a, n, k, total)
         span = Span(n, k, limit, near, edge(band, n + k))
         ends = n + k <= limit and missed(band, n + k, float(after))
         state.broken[0] = ends or leaves(law, watch, a, band, span, total, after)

@@ -1,7 +1,8 @@
 """Skipping rounds of successive elimination: blocks of sweeps in which nobody can fall.
 
 A block is drawn as sums (kernels/rewards/blocks.py), exactly in law. Whether an interval missed its
-mean inside it is decided apart (kernels/arms/event.py).
+mean inside it is decided apart (kernels/arms/event.py). Coins, unless some of them are known
+beforehand, are skipped by kernels/arms/successive_blocks.py.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from uli_fast.kernels.arms.event import (
     Span,
     is_watched,
     leaves,
-    may_leave,
     watch_alone,
     watch_of,
 )
@@ -43,8 +43,6 @@ from uli_fast.kernels.rewards.blocks import (
 from uli_fast.kernels.rewards.laws import Law, law_of
 from uli_fast.kernels.successive_elimination import (
     Bounds,
-    Room,
-    bounds_of,
     play_rounds,
     play_turn,
     room_to_spread,
@@ -81,7 +79,6 @@ def certified_sweeps(law: Law, state: ArmState, n: int, delta: float, R: float) 
 def sweep_block(
     law: Law,
     state: ArmState,
-    bounds: Bounds,
     watch: EventWatch,
     k: int,
     T: int,
@@ -93,16 +90,15 @@ def sweep_block(
     m, n = count_active(active), state.n[least_played(state.n, active)]
     wd, near = width(n + k, K, delta, R), n * width(n, K, delta, R)
     span = Span(n, k, n + k, near, (n + k) * wd)
-    watched = not state.broken[0] and may_leave(law, active, span, before, state.total)
+    watched = is_watched(law) and not state.broken[0]
     i = 0
     for a in range(K):
         if active[a]:
             state.n[a], total = n + k, state.total[a]
-            bounds.lower[a], bounds.upper[a] = total / (n + k) - wd, total / (n + k) + wd
-            turns = k
+            turns, mean = k, total / (n + k)
             if t + k * m > T:  # those within the horizon
                 turns = (T - t + m - 1 - i) // m
-            elif not bounds.lower[a] <= law.mu[a] <= bounds.upper[a]:
+            elif not mean - wd <= law.mu[a] <= mean + wd:
                 state.broken[0] = True
             if turns > 0:
                 state.last[a] = t + (turns - 1) * m + i + 1
@@ -136,7 +132,6 @@ def play_skipping(
     state: ArmState,
     record: RoundRecord,
     bounds: Bounds,
-    room: Room,
     watch: EventWatch,
     delta: float,
     R: float,
@@ -151,7 +146,7 @@ def play_skipping(
     first_rounds = min(T, FIRST_BLOCK * state.n.shape[0])
     if state.clock[ROUND] < first_rounds:
         budget -= 1 + (first_rounds - state.clock[ROUND]) // 16  # a step takes as long as 16 rounds
-        play_rounds(law, state, record, bounds, room, delta, R, first_rounds, first_rounds)
+        play_rounds(law, state, record, bounds, delta, R, first_rounds, first_rounds)
     n, active, before = state.n, state.active, watch.before
     while budget > 0 and state.clock[ROUND] < T and watch.words[1] == 0:
         budget -= 1
@@ -176,12 +171,12 @@ def play_skipping(
         if k < shortest_sweeps(law) or not draw_sweeps(
             law, active, n[first], state.total, k, growth
         ):
-            play_turn(law, state, record, bounds, room, delta, R, T - state.clock[ROUND])
+            play_turn(law, state, record, bounds, delta, R, T - state.clock[ROUND])
             continue
         m = count_active(active)
         if state.clock[ROUND] + k * m >= next_stop(record):
             note_sweeps(record, n, active, state.clock[ROUND], k, m)
-        sweep_block(law, state, bounds, watch, k, T, delta, R)
+        sweep_block(law, state, watch, k, T, delta, R)
         if is_gaussian(law):
             state.tv[0] += m * BLOCK_FAILURE
     return budget
@@ -193,7 +188,6 @@ def batch_skipping(
     states: ArmState,
     record: RoundRecord,
     bounds: Bounds,
-    room: Room,
     watches: EventWatch,
     delta: float,
     R: float,
@@ -211,8 +205,7 @@ def batch_skipping(
                 law_of(law, r),
                 state_of(states, r),
                 record_of(record, r),
-                bounds_of(bounds, r),
-                room,
+                bounds,
                 watch_of(watches, r),
                 delta,
                 R,

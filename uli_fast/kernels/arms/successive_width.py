@@ -18,11 +18,22 @@ class Band(NamedTuple):
     R: float
 
 
+@lean_step
+def level_of(K: int, delta: float) -> float:
+    """Return log(4 K / delta), split because the fraction overflows."""
+    return float(np.log(4.0 * K) - np.log(delta))
+
+
+@lean_kernel
+def width_at(n: int, level: float, R: float) -> float:
+    """Return wd(n), the level being log(4 K / delta); n^2 would overflow in its logarithm."""
+    return float(R * np.sqrt(2.0 * (level + 2.0 * np.log(float(n))) / n))
+
+
 @lean_kernel
 def width(n: int, K: int, delta: float, R: float) -> float:
-    """Confidence width wd(n) (Eq. width); the log is split because K n^2 / delta overflows."""
-    log_term = np.log(4.0 * K) - np.log(delta) + 2.0 * np.log(float(n))
-    return float(R * np.sqrt(2.0 * log_term / n))
+    """Confidence width wd(n) (Eq. width)."""
+    return width_at(n, level_of(K, delta), R)
 
 
 @lean_step

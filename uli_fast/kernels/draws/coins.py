@@ -10,7 +10,11 @@ from uli_fast.kernels._jit import lean_kernel
 
 @lean_kernel
 def toss_one(words: U64, p: float, k: int) -> int:
-    """Toss a coin k times; return how often it is won."""
+    """Toss a coin k times; return how often it is won.
+
+    It is won if ``uniform`` is below p: if 53 random bits are below p 2^53, the next whole number.
+    """
+    chance = np.int64(np.ceil(p * 2.0**53))
     a, b, c, d, wins = words[0], words[1], words[2], words[3], 0
     for _ in range(k):
         total, shifted = a + d, b << np.uint64(17)
@@ -21,7 +25,7 @@ def toss_one(words: U64, p: float, k: int) -> int:
         a ^= d
         c ^= shifted
         d = (d << np.uint64(45)) | (d >> np.uint64(19))
-        wins += float(drawn >> np.uint64(11)) * 2.0**-53 < p
+        wins += np.int64(drawn >> np.uint64(11)) < chance
     words[0], words[1], words[2], words[3] = a, b, c, d
     return wins
 

@@ -33,8 +33,8 @@ from uli_fast.kernels.rewards.laws import (
 )
 
 # A block of sweeps pays off from this length on; of coins, which cost as much as a binomial draw
-# if there are some twenty of them, from that.
-SHORTEST_SWEEPS, SHORTEST_TOSSES = 4, 20
+# if there are some twenty of them and has to be watched besides, from that.
+SHORTEST_SWEEPS, SHORTEST_TOSSES = 4, 40
 
 # A block of Gaussian rewards is certified by a maximal inequality that fails
 # with this probability per arm and block; log(2 / FAILURE) enters its radius.
@@ -52,6 +52,17 @@ def likely_excess(variance: float, k: int, caution: float) -> float:
     log_term = caution * (2.0 * np.log(2.0) * math.frexp(k)[1] + 5.0)  # >= 2 log k + 5
     third = log_term / 3.0
     return float(third + np.sqrt(third * third + 2.0 * variance * log_term))
+
+
+@lean_kernel
+def likely_sweeps(room: float, n: int, rate: float, caution: float) -> int:
+    """Return how many sweeps let the spread grow by ``room`` at most, nearly always.
+
+    The rate is the smaller of the largest chances of a success and of a failure.
+    """
+    longest = int(min(room / max(rate, 1e-3), n))
+    excess = likely_excess(rate * (1.0 - rate) * longest, longest, caution)
+    return max(int(min(room, n)), int(longest - excess / max(rate, 1e-3)))
 
 
 def is_gaussian(law: Law) -> bool:
@@ -143,10 +154,7 @@ def _plan_bernoulli(law: Any, active: Any, n: Any, room: Any) -> int:
             if law.urn[0, a] > 0 or room < SHORTEST_SWEEPS:
                 return 0
             p, q = max(p, law.mu[a]), max(q, 1.0 - law.mu[a])
-    rate = min(p, q)
-    longest = int(min(room / max(rate, 1e-3), n))
-    excess = likely_excess(rate * (1.0 - rate) * longest, longest, law.caution)
-    return max(int(min(room, n)), int(longest - excess / max(rate, 1e-3)))
+    return likely_sweeps(room, n, min(p, q), law.caution)
 
 
 def _draw_bernoulli(law: Any, active: Any, n: Any, total: Any, k: Any, room: Any) -> bool:
