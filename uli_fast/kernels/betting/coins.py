@@ -232,15 +232,14 @@ def look(book: CoinBook, bets: CoinBets, states: ArmState, m: int, mu: F64, best
                     states.eliminated[m, a] = states.clock[m, ROUND]
     mark[LEADER] = j
     mark[LOOK] = mark[SWEEPS] + max(1, mark[SWEEPS] // 50)
-    drop_worthless(book)
+    drop_worthless(rows, mark, K)
     set_factors(book, bets, (sums[S, j] + 0.5) / (sums[N, j] + 1.0))
     return bool(book.lost[0] < IMPRECISE)
 
 
 @lean_kernel
-def drop_worthless(book: CoinBook) -> None:
+def drop_worthless(rows: F64, mark: I64, K: int) -> None:
     """Let the largest bets go once they have lost for every pair of survivors."""
-    rows, mark, K = book.rows, book.mark, book.sums.shape[1]
     while mark[FIRST] < mark[ENTERED]:
         at = place(mark[FIRST])
         if rows[K + TOP, at] * rows[K + TOP, at + 4] >= WORTHLESS:
