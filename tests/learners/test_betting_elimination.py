@@ -18,6 +18,7 @@ from tests.support.coupling import (
 )
 from uli_fast.errors import ArgumentError, GuaranteeWarning, NoGuaranteeError
 from uli_fast.guarantees import betting_looks
+from uli_fast.learners import _betting
 
 ISIS2 = uli.datasets.load("isis2")
 
@@ -45,6 +46,47 @@ def test_rounds_equals_the_page_on_the_same_draws():
             assert_equals_naive(runs, naive.play(reward, K, T, delta, leader, R, first))
         fallen += int((runs.eliminated_at > 0).sum())
     assert fallen > 300
+
+
+@pytest.mark.parametrize("engine", ["skip", "rounds"])
+def test_products_decide_as_logarithms_do(monkeypatch, engine):
+    # A margin of .01 leaves some replications to the logarithms, an infinite one leaves all.
+    rng, again, fallen, missed, some = np.random.default_rng(30), [], 0, 0, 0
+    start = _betting.CoinRuns._from_the_start
+    monkeypatch.setattr(
+        _betting.CoinRuns, "_from_the_start", lambda runs, m: again.append(m) or start(runs, m)
+    )
+    for seed in range(60):
+        K, T = int(rng.integers(1, 12)), int(10 ** rng.uniform(1, 4.5))
+        means = rng.uniform(0, 1, K) if seed % 3 else rng.uniform(0.4, 1) ** rng.uniform(0, 1, K)
+        problem = uli.BernoulliBandit(means.round(1) if seed % 5 == 0 else means)
+        learner = uli.BettingElimination(float(rng.uniform(0.01, 0.9)), int(rng.integers(1, 6)))
+        found, times = [], []
+        for margin in (_betting.MARGIN, 0.01, np.inf):
+            again.clear()
+            with monkeypatch.context() as patch:
+                patch.setattr(_betting, "MARGIN", margin)
+                found.append(uli.simulate(learner, problem, T, 8, seed=seed, engine=engine))
+            times.append(len(again))
+        assert_same_runs(found[0], found[1])
+        assert_same_runs(found[0], found[2])
+        assert (found[0].event_held == found[2].event_held).all()
+        assert times[0] == 0
+        assert times[2] == (8 if K > 1 and T >= K else 0)
+        fallen += int((found[0].eliminated_at > 0).sum())
+        missed += int((~found[0].event_held).sum())
+        some += 0 < times[1] < 8
+    assert fallen > 500
+    assert missed > 5
+    assert some > 10
+
+
+@pytest.mark.parametrize("T", [10**10, 10**13, 10**16, 10**18])
+def test_products_decide_as_logarithms_do_at_long_horizons(monkeypatch, T):
+    learner, problem = uli.BettingElimination(0.3), uli.BernoulliBandit([0.5, 0.5, 0.4999, 0.01])
+    one = uli.simulate(learner, problem, T, 5, seed=2)
+    monkeypatch.setattr(_betting, "MARGIN", np.inf)
+    assert_same_runs(one, uli.simulate(learner, problem, T, 5, seed=2))
 
 
 def test_skipping_equals_rounds_on_a_thousand_reward_tables():

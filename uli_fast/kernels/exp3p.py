@@ -88,13 +88,19 @@ class Steady(NamedTuple):
     largest: float = 0.0349  # y^8 / 8! <= 2^-54
 
 
+class Brisk(NamedTuple):
+    """Exponents for degree 9: any horizon on ten arms."""
+
+    largest: float = 0.107  # y^10 / 10! <= 2^-54
+
+
 class Steep(NamedTuple):
     """Exponents for degree 14: as far as they go, for gamma <= 1/2 and two arms."""
 
     largest: float = 0.5  # y^15 / 15! <= 2^-54
 
 
-Slope = Gentle | Steady | Steep
+Slope = Gentle | Steady | Brisk | Steep
 
 
 def slope_of(eta: float) -> Slope:
@@ -103,9 +109,10 @@ def slope_of(eta: float) -> Slope:
     A bonus multiplies a weight by exp(2 eta beta / p_a), whose exponent is at most
     2 eta since p_a >= gamma / K. Each polynomial errs by less than 2^-54.
     """
-    if 2.0 * eta <= Gentle().largest:
-        return Gentle()
-    return Steady() if 2.0 * eta <= Steady().largest else Steep()
+    for slope in (Gentle(), Steady(), Brisk()):
+        if 2.0 * eta <= slope.largest:
+            return slope
+    return Steep()
 
 
 def grown(slope: Slope, w: float, y: float) -> float:
@@ -131,6 +138,14 @@ def _grown_steadily(slope: Any, w: float, y: float) -> float:
     return fma(w, fma(square, e, y), w)
 
 
+def _grown_briskly(slope: Any, w: float, y: float) -> float:
+    square = y * y
+    e = fma(square, fma(y, 1 / 362880.0, 1 / 40320.0), fma(y, 1 / 5040.0, 1 / 720.0))
+    e = fma(square, e, fma(y, 1 / 120.0, 1 / 24.0))
+    e = fma(square, e, fma(y, 1 / 6.0, 1 / 2.0))
+    return fma(w, fma(square, e, y), w)
+
+
 def _grown_steeply(slope: Any, w: float, y: float) -> float:
     square = y * y
     e = fma(square, 1 / 87178291200.0, fma(y, 1 / 6227020800.0, 1 / 479001600.0))
@@ -145,6 +160,7 @@ def _grown_steeply(slope: Any, w: float, y: float) -> float:
 POLYNOMIALS: dict[type[Slope], Callable[..., float]] = {
     Gentle: _grown_gently,
     Steady: _grown_steadily,
+    Brisk: _grown_briskly,
     Steep: _grown_steeply,
 }
 
@@ -355,22 +371,28 @@ def note_lanes(lanes: Lanes, seats: Seats, record: RoundRecord, n: I64, t: int) 
 def play_seats(
     lanes: Lanes,
     seats: Seats,
+    states: ArmState,
+    words: U64,
     record: RoundRecord,
-    n: I64,
-    rates: tuple[float, float],
-    start: tuple[int, int, int],
+    phase: tuple[tuple[float, float], tuple[int, int, int]],
     slope: Slope,
     shape: Shape,
 ) -> None:
-    """Play rounds of a run and record them; start is the round, that of the phase, how many."""
-    t, s, rounds = start
+    """Play rounds of a run and record them.
+
+    A phase is gamma and eta; the round, that of the phase, and how many are to be played.
+    """
+    (gamma, eta), (t, s, rounds) = phase
     end, last = t + rounds, record.rounds.shape[0] - 1
     while t < end:
         k = min(end, record.rounds[min(record.at[seats.who[0], 0], last)]) - t
         k = k if k > 0 else end - t
-        play_lanes(lanes, rates[0], rates[1], t, s, k, slope, shape)
+        play_lanes(lanes, gamma, eta, t, s, k, slope, shape)
         t, s = t + k, s + k
-        note_lanes(lanes, seats, record, n, t)
+        note_lanes(lanes, seats, record, states.n, t)
+    leave_seats(lanes, seats, states, words)
+    for r in range(seats.who.shape[0]):
+        states.clock[seats.who[r], ROUND] = end
 
 
 class Exp3PState(NamedTuple):

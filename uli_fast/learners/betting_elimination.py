@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,11 +14,11 @@ from uli_fast.errors import ArgumentError
 from uli_fast.guarantees import FORMS, Guarantee, describe_arms
 from uli_fast.guarantees.betting_plan import Planned, plan
 from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
-from uli_fast.learners._betting import new_bets, new_books
+from uli_fast.learners._betting import CoinRuns, new_bets, new_books
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
-    from uli_fast.kernels.arms.state import RoundRecord
+    from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.betting_elimination import BettingPlayer
     from uli_fast.problems.arms import ArmBandit
@@ -85,18 +85,25 @@ class BettingElimination(ArmLearner):
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
-        from uli_fast.kernels import betting_elimination as kernel
+        from uli_fast.kernels.rewards.laws import RealLaw
 
-        states = new_states(law)
-        L = problem.n_arms + self.leader
-        room = (np.zeros(L, np.int64), np.zeros(L, np.int64), np.zeros(L))
-        starts = kernel.BlockStart(states.n.copy(), states.total.copy(), *room)
-        bounded = problem.low is not None
+        states, bounded = new_states(law), problem.low is not None
         bets = new_bets(problem.n_arms, self.delta, self.noise_on(problem), self.leader, bounded)
-        books = new_books(problem.n_arms, bets, len(law.words))
-        play = kernel.batch_rounds if engine == "rounds" else kernel.batch_skipping
-        args = (law, states, record, starts, books, bets, horizon)
-        return ArmBatch(states, lambda budget: play(*args, budget))
+
+        def by_logs(law: Law, states: ArmState, record: RoundRecord) -> Callable[[int], bool]:
+            from uli_fast.kernels import betting_elimination as kernel
+
+            L = problem.n_arms + self.leader
+            room = (np.zeros(L, np.int64), np.zeros(L, np.int64), np.zeros(L))
+            starts = kernel.BlockStart(states.n.copy(), states.total.copy(), *room)
+            books = new_books(problem.n_arms, bets, len(law.words))
+            play = kernel.batch_rounds if engine == "rounds" else kernel.batch_skipping
+            args = (law, states, record, starts, books, bets, horizon)
+            return lambda budget: play(*args, budget)
+
+        if isinstance(law, RealLaw):
+            return ArmBatch(states, by_logs(law, states, record))
+        return ArmBatch(states, CoinRuns(law, states, record, bets, horizon, by_logs).advance)
 
     def _player(self, labels: Labels, low: float, high: float) -> BettingPlayer:
         from uli_fast.players.betting_elimination import BettingPlayer

@@ -88,8 +88,8 @@ SABOTAGES = (
     Sabotage(
         "Exp3.P lanes: a polynomial for eta where 2 eta counts",
         "uli_fast.kernels.exp3p:slope_of",
-        "Steady() if 2.0 * eta <=",
-        "Steady() if eta <=",
+        "if 2.0 * eta <=",
+        "if eta <=",
         f"{EXP3P}::test_bonuses_stay_within_the_range_of_their_polynomial",
     ),
     Sabotage(

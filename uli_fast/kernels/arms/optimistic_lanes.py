@@ -61,15 +61,21 @@ def fill_tables(rule: Any, tables: BonusTables) -> None:
 @lean_kernel
 def lead_still(lanes: CoinLanes, L: int) -> None:
     """Find the arm with the largest index in each lane, the smallest among equals."""
-    best, arm = lanes.best, lanes.arm
+    value, best, arm = lanes.value, lanes.best, lanes.arm
     for i in range(L):
-        best[i], arm[i] = lanes.value[0, i], 0.0
-    for a in range(1, lanes.value.shape[0]):
+        best[i], arm[i] = value[0, i], 0.0
+    K = value.shape[0]
+    for a in range(1, K, 3):  # three at once: most of the time is spent on best and arm
+        b, c = min(a + 1, K - 1), min(a + 2, K - 1)
         for i in range(L):
-            index = lanes.value[a, i]
-            ahead = index > best[i]
-            best[i] = index if ahead else best[i]
-            arm[i] = float(a) if ahead else arm[i]
+            top, who = best[i], arm[i]
+            who = float(a) if value[a, i] > top else who
+            top = value[a, i] if value[a, i] > top else top
+            who = float(b) if value[b, i] > top else who
+            top = value[b, i] if value[b, i] > top else top
+            who = float(c) if value[c, i] > top else who
+            best[i] = value[c, i] if value[c, i] > top else top
+            arm[i] = who
 
 
 @lean_kernel

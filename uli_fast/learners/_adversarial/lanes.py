@@ -31,6 +31,39 @@ class _Block(NamedTuple):
     shape: Shape
 
 
+class _Room:
+    """The lanes of all blocks with k arms: allocating each of their arrays took as long as playing.
+
+    Wide blocks come first, and begin on cache lines.
+    """
+
+    def __init__(self, k: int, members: int) -> None:
+        from uli_fast.kernels.exp3p import ROWS, WIDE
+
+        self.k, most = k, members + WIDE
+        self.weights, self.sums = aligned(k * most, np.float64), aligned(most, np.float64)
+        self.weights[:], self.sums[:] = 1.0, k
+        self.losses, self.estimates = (aligned(k * most, np.float64) for _ in "ab")
+        self.plays, self.last = (aligned(k * most, np.int64) for _ in "ab")
+        self.words, self.scratch = aligned(4 * most, np.uint64), aligned(ROWS * WIDE, np.float64)
+
+    def lanes(self, at: int, R: int) -> Lanes:
+        """Return R lanes after the first ``at``; scratch is for one block after the other."""
+        from uli_fast.kernels.exp3p import ROWS, Lanes
+
+        per_arm = slice(self.k * at, self.k * (at + R))
+        return Lanes(
+            w=self.weights[per_arm],
+            W=self.sums[at : at + R],
+            q=self.losses[per_arm],
+            L=self.estimates[per_arm],
+            n=self.plays[per_arm],
+            last=self.last[per_arm],
+            words=self.words[4 * at : 4 * (at + R)],
+            scratch=self.scratch[: ROWS * R],
+        )
+
+
 class LaneTeam:
     """Replications that go through the phases of Exp3.P in lockstep."""
 
@@ -59,41 +92,30 @@ class LaneTeam:
         for k in sorted(set(left.tolist()) - {1}):
             rates = self.parameters(k, phase.rounds, phase.delta)
             waiting = np.flatnonzero(left == k)
-            while waiting.size:
-                shape = shape_of(waiting.size)
-                who, waiting = waiting[: shape.lanes], waiting[shape.lanes :]
-                self.blocks.append(self._block(who, k, rates, slope_of(rates[1]), shape))
+            arms = self.states.active[waiting].nonzero()[1].reshape(-1, k)
+            at, room = 0, _Room(k, waiting.size)
+            while at < waiting.size:
+                shape = shape_of(waiting.size - at)
+                own = slice(at, at + shape.lanes)
+                lanes = room.lanes(at, shape.lanes)
+                seats = self._seat(lanes, waiting[own], arms[own])
+                self.blocks.append(_Block(lanes, seats, rates, slope_of(rates[1]), shape))
+                at += shape.lanes
 
-    def _block(
-        self, who: I64, k: int, rates: tuple[float, float], slope: Slope, shape: Shape
-    ) -> _Block:
-        from uli_fast.kernels.exp3p import ROWS, Lanes, Seats, take_seats
+    def _seat(self, lanes: Lanes, who: I64, arms: I64) -> Seats:
+        from uli_fast.kernels.exp3p import Seats, take_seats
 
-        R = shape.lanes
-        lanes = Lanes(
-            w=aligned(k * R, np.float64),
-            W=aligned(R, np.float64),
-            q=aligned(k * R, np.float64),
-            L=aligned(k * R, np.float64),
-            n=aligned(k * R, np.int64),
-            last=aligned(k * R, np.int64),
-            words=aligned(4 * R, np.uint64),
-            scratch=aligned(ROWS * R, np.float64),
-        )
-        lanes.w[:], lanes.W[:] = 1.0, k
-        seats = Seats(who, self.states.active[who].nonzero()[1].reshape(-1, k))
+        seats = Seats(who, arms)
         take_seats(lanes, seats, self.states, self.words, self.q)
-        return _Block(lanes, seats, rates, slope, shape)
+        return seats
 
     def play(self, rounds: int, record: RoundRecord) -> None:
         """Play this many rounds in every block and record them."""
-        from uli_fast.kernels.exp3p import leave_seats, play_seats
+        from uli_fast.kernels.exp3p import play_seats
 
         for lanes, seats, rates, slope, shape in self.blocks:
             start = (int(self.states.clock[seats.who[0], 0]), self.played, rounds)
-            play_seats(lanes, seats, record, self.states.n, rates, start, slope, shape)
-            leave_seats(lanes, seats, self.states, self.words)
-            self.states.clock[seats.who, 0] += rounds
+            play_seats(lanes, seats, self.states, self.words, record, (rates, start), slope, shape)
         self.played += rounds
 
     def estimates(self) -> Iterator[tuple[I64, I64, F64]]:
