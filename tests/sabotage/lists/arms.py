@@ -51,13 +51,6 @@ SABOTAGES = (
         f"{NAIVE}::test_skipping_equals_rounds_on_a_thousand_reward_tables[successive_elimination]",
     ),
     Sabotage(
-        "SE on coins tests the first sweep",
-        "uli_fast.kernels.arms.successive_coins:play_closely",
-        "if best > lowest and t > K:",
-        "if best > lowest:",
-        f"{NAIVE}::test_rounds_equals_naive_on_the_same_draws[successive_elimination]",
-    ),
-    Sabotage(
         "SE tosses a fifth too far",
         "uli_fast.kernels.arms.successive_coins:room_to_spread",
         "(n + 1) * (2.0 * wd - 1e-12)",

@@ -25,7 +25,8 @@ def toss_one(words: U64, p: float, k: int) -> int:
         a ^= d
         c ^= shifted
         d = (d << np.uint64(45)) | (d >> np.uint64(19))
-        wins += np.int64(drawn >> np.uint64(11)) < chance
+        if np.int64(drawn >> np.uint64(11)) < chance:
+            wins += 1
     words[0], words[1], words[2], words[3] = a, b, c, d
     return wins
 
