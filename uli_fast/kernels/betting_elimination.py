@@ -7,6 +7,8 @@ the number of sweeps, an arm is dropped once a bettor who bets that the leader i
 The money on "j beats a" is 1/2 sum_u w_u exp(P[j, u] + Q[a, u]) + 1/2 Mix(M_j - M_a,
 R^2 (V_j + V_a)), with M_a the sum of sweep means and V_a that of 1 / r_i; the second half alone
 where rewards are unbounded.
+
+Coins are played by kernels/betting/coins.py, and here if that cannot decide.
 """
 
 from __future__ import annotations
@@ -47,11 +49,9 @@ from uli_fast.kernels.betting.book import (
     take_sums,
 )
 from uli_fast.kernels.betting.wealth import LOG_2, log_add, log_mix, next_look
-from uli_fast.kernels.draws.coins import toss
 from uli_fast.kernels.rewards.laws import (
     DETERMINISTIC,
     GAUSSIAN,
-    BernoulliLaw,
     Law,
     RealLaw,
     law_of,
@@ -66,19 +66,17 @@ WORTHLESS = -60.0
 
 
 class BlockStart(NamedTuple):
-    """Counts and sums at the last look, and room for a sweep."""
+    """Counts and sums at the last look, and the sweep."""
 
     n: I64  # (K,)
     total: Total  # (K,)
     order: I64  # (K + r,) which arm is played when
-    wins: I64  # (K + r,)
-    p: F64  # (K + r,)
 
 
 @lean_step
 def start_of(starts: BlockStart, r: int) -> BlockStart:
     """Return the start of replication r of a batch, whose replications share the room."""
-    return BlockStart(starts.n[r], starts.total[r], starts.order, starts.wins, starts.p)
+    return BlockStart(starts.n[r], starts.total[r], starts.order)
 
 
 @lean_kernel
@@ -285,27 +283,6 @@ def close_block(law: Law, state: ArmState, start: BlockStart, book: Book, bets: 
     eliminate(book, bets, state.active, state.eliminated, state.clock[ROUND])
 
 
-def play_sweeps(law: Law, state: ArmState, start: BlockStart, L: int, k: int) -> int:
-    """Play whole sweeps, at most k, where that is quick; return how many (compiled code only)."""
-    raise TypeError("play_sweeps is called from compiled kernels only")
-
-
-@lean_by_type(play_sweeps)
-def _play_sweeps(law: Any, state: Any, start: Any, L: Any, k: Any) -> Callable[..., int]:
-    return _toss if law.instance_class is BernoulliLaw else lambda law, state, start, L, k: 0
-
-
-def _toss(law: Any, state: Any, start: Any, L: Any, k: Any) -> int:
-    arms, p, wins = start.order, start.p, start.wins
-    for i in range(L):
-        p[i], wins[i] = law.mu[arms[i]], 0
-    toss(law.words, p, wins, L, k)
-    for i in range(L):
-        state.n[arms[i]] += k
-        state.total[arms[i]] += wins[i]
-    return int(k)
-
-
 @lean_kernel
 def play_turns(
     law: Law, state: ArmState, book: Book, bets: Bets, order: I64, L: int, first: int, k: int
@@ -347,8 +324,7 @@ def play_rounds(
         end = began + (book.mark[LOOK] - book.mark[SWEEPS]) * L
         k = min(min(end, next_stop(record)) - t, budget)
         first = (t - began) % L
-        whole = play_sweeps(law, state, start, L, k // L) if first == 0 and k >= L else 0
-        play_turns(law, state, book, bets, order, L, first, k - whole * L)
+        play_turns(law, state, book, bets, order, L, first, k)
         note_last(state.last, order, L, t, first, k)
         state.clock[ROUND] = t + k
         budget -= k

@@ -93,9 +93,8 @@ class BettingElimination(ArmLearner):
         def by_logs(law: Law, states: ArmState, record: RoundRecord) -> Callable[[int], bool]:
             from uli_fast.kernels import betting_elimination as kernel
 
-            L = problem.n_arms + self.leader
-            room = (np.zeros(L, np.int64), np.zeros(L, np.int64), np.zeros(L))
-            starts = kernel.BlockStart(states.n.copy(), states.total.copy(), *room)
+            order = np.zeros(problem.n_arms + self.leader, np.int64)
+            starts = kernel.BlockStart(states.n.copy(), states.total.copy(), order)
             books = new_books(problem.n_arms, bets, len(law.words))
             play = kernel.batch_rounds if engine == "rounds" else kernel.batch_skipping
             args = (law, states, record, starts, books, bets, horizon)
