@@ -17,20 +17,33 @@ WITH_smpybandits     := -e . pytest SMPyBandits==0.9.7 numpy==2.0.2 scipy==1.13.
 WITH_ray             := -e . pytest ray==2.60.0
 WITH_vowpalwabbit    := vowpalwabbit==9.11.9 numpy
 
-.PHONY: demo test test-slow lint bench bench-quick bench-check rivals sabotage reliability compat-test compat-bench clean
+.PHONY: demo test tests test-slow lint style types bench bench-quick bench-check rivals sabotage reliability compat-test compat-bench clean
 
 demo: $(READY)
 	$(BIN)/uli demo
 
-test: lint
+# Both workers have a core; a product of matrices on two threads would wait for the other one.
+test: export OPENBLAS_NUM_THREADS := 1
+test: export OMP_NUM_THREADS := 1
+test: export MKL_NUM_THREADS := 1
+
+# mypy takes one core for a while: beside the tests, not before them. Either failure is make's.
+test: style
+	@$(MAKE) --no-print-directory -j 2 types tests
+
+tests: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --benchmark-disable
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
-lint: $(READY)
+lint: style types
+
+style: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(READY)
 	$(BIN)/mypy
 
 # One thread for ours and for every rival, in every process.

@@ -1,5 +1,6 @@
-"""Hostile and odd files: typed errors, at once, in little memory (see tests/support/hostile.py)."""
+"""Hostile and odd files: typed errors, at once, in little memory (see tests/support/hostile)."""
 
+import hashlib
 import json
 import math
 import os
@@ -14,7 +15,9 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.support import hostile
+from tests.support.hostile import campaign, case, states
+from tests.support.hostile import files as odd_files
+from tests.support.hostile import runs as altered_runs
 from uli_fast import experiments
 from uli_fast._support import files
 from uli_fast.errors import (
@@ -32,20 +35,20 @@ PACKAGE = Path(uli.__file__).parent
 
 
 def test_hostile_files_and_states_are_typed_errors_in_two_gigabytes():
-    done = hostile.run(quick=True, seconds=500.0)
+    done = campaign.run(quick=True, seconds=500.0)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     assert re.search(r"\d{3} odd files and calls, [3-9]\d\d altered states: 0 wrong", done.stdout)
 
 
 def test_the_campaign_notices_what_is_accepted_hangs_or_is_of_another_kind(monkeypatch):
-    folder = hostile.Case("x", lambda folder: lambda: None)
-    assert "accepted" in hostile.outcome(folder)[1]
-    wrong = hostile.Case("x", lambda folder: lambda: {}["missing"])
-    assert "KeyError" in hostile.outcome(wrong)[1]
-    monkeypatch.setattr(hostile, "HANGS", 1)
-    before = signal.signal(signal.SIGALRM, hostile.interrupted)
+    folder = case.Case("x", lambda folder: lambda: None)
+    assert "accepted" in case.outcome(folder)[1]
+    wrong = case.Case("x", lambda folder: lambda: {}["missing"])
+    assert "KeyError" in case.outcome(wrong)[1]
+    monkeypatch.setattr(case, "HANGS", 1)
+    before = signal.signal(signal.SIGALRM, case.interrupted)
     try:
-        assert "Hanging" in hostile.outcome(hostile.Case("x", lambda _: lambda: time.sleep(60)))[1]
+        assert "Hanging" in case.outcome(case.Case("x", lambda _: lambda: time.sleep(60)))[1]
     finally:
         signal.signal(signal.SIGALRM, before)
 
@@ -64,7 +67,7 @@ def test_a_regular_file_is_read_up_to_its_cap_and_through_links(tmp_path):
 
 @pytest.mark.parametrize("what", ["a pipe", "a link to a device", "a folder", "a socket"])
 def test_what_is_no_regular_file_is_never_opened(tmp_path, what):
-    hostile.ODD[what](tmp_path / "x")
+    odd_files.ODD[what](tmp_path / "x")
     with pytest.raises(OSError, match="it is"):
         files.read_regular(tmp_path / "x", 100)
 
@@ -73,7 +76,7 @@ def test_a_file_that_becomes_a_pipe_once_it_was_looked_at_is_refused(tmp_path, m
     file, looked = tmp_path / "x", os.stat
     file.write_bytes(b"1")
     known = looked(file)
-    hostile.pipe(file)
+    odd_files.pipe(file)
     monkeypatch.setattr(files.os, "stat", lambda path: known)
     with pytest.raises(OSError, match="not a regular file"):
         files.read_regular(file, 100)
@@ -100,7 +103,7 @@ def test_nothing_else_in_the_package_reads_files_of_users():
 
 @pytest.fixture
 def results(tmp_path):
-    return hostile.results(tmp_path)
+    return odd_files.results(tmp_path)
 
 
 def test_a_part_that_claims_more_than_there_can_be_is_refused(results):
@@ -109,21 +112,21 @@ def test_a_part_that_claims_more_than_there_can_be_is_refused(results):
     with pytest.raises(ResultsError, match="part-3-1000000000000"):
         Results.load(results)
     with pytest.raises(ResultsError, match="part-3-1000000000000"):
-        experiments.run(ExperimentFile.parse(hostile.STUDY), results, resume=True, progress=False)
+        experiments.run(ExperimentFile.parse(odd_files.STUDY), results, resume=True, progress=False)
 
 
 def test_parts_beyond_what_is_wanted_cost_nothing(results):
-    manifest = hostile.read(results)
+    manifest = altered_runs.read(results)
     cell = next((results / "cells").iterdir())
     (cell / "part-3-900000000").mkdir()
-    hostile.write(results, manifest)
+    altered_runs.write(results, manifest)
     loaded = Results.load(results)
     assert loaded.numbers == {"two": {"SE": [0, 1]}}
 
 
 def test_a_cell_may_not_be_named_twice(results):
-    manifest = hostile.read(results)
-    hostile.write(results, manifest | {"cells": manifest["cells"] * 2})
+    manifest = altered_runs.read(results)
+    altered_runs.write(results, manifest | {"cells": manifest["cells"] * 2})
     with pytest.raises(RunsFileError, match="twice"):
         Results.load(results)
 
@@ -131,8 +134,8 @@ def test_a_cell_may_not_be_named_twice(results):
 def test_parts_of_different_runs_are_not_joined(results):
     cell = next((results / "cells").iterdir())
     part = sorted(cell.glob("part-*"))[-1]
-    manifest = hostile.read(part)
-    hostile.sign(part, manifest | {"names": ["0", "x"]})
+    manifest = altered_runs.read(part)
+    altered_runs.sign(part, manifest | {"names": ["0", "x"]})
     with pytest.raises(RunsFileError, match="different runs"):
         Results.load(results)
 
@@ -141,14 +144,14 @@ def test_parts_of_different_runs_are_not_joined(results):
 
 
 def test_a_sweep_beyond_what_could_be_run_is_refused_before_anything_is_made():
-    text = hostile.STUDY + f"sweep = {{ R = {list(range(1, 300))}, x = {list(range(300))} }}"
+    text = odd_files.STUDY + f"sweep = {{ R = {list(range(1, 300))}, x = {list(range(300))} }}"
     with pytest.raises(ConfigError, match=r"learners\.SE\.sweep: has more than"):
         ExperimentFile.parse(text)
 
 
 def test_values_of_a_sweep_are_distinct_whatever_they_are():
     sweep = "sweep = {{ means = [[0.5, 0.4], [0.5, {}]] }}"
-    text = hostile.STUDY.replace("means = [0.6, 0.4]", sweep)
+    text = odd_files.STUDY.replace("means = [0.6, 0.4]", sweep)
     with pytest.raises(ConfigError, match="twice"):
         ExperimentFile.parse(text.replace("{}", "0.4").replace("{{", "{").replace("}}", "}"))
     study = ExperimentFile.parse(text.replace("{}", "0.3").replace("{{", "{").replace("}}", "}"))
@@ -158,12 +161,12 @@ def test_values_of_a_sweep_are_distinct_whatever_they_are():
 @pytest.mark.parametrize("key", ["a" * 10**5, "x.y." * 20 + "z", '"' + "." * 1000 + '"'])
 def test_long_names_and_short_dotted_keys_are_only_unknown(key):
     with pytest.raises(ConfigError, match="is not a key"):
-        ExperimentFile.parse(f"{key} = 1\n{hostile.STUDY}")
+        ExperimentFile.parse(f"{key} = 1\n{odd_files.STUDY}")
 
 
 def test_numbers_of_thousands_of_digits_are_named():
     with pytest.raises(ConfigError, match="digits"):
-        ExperimentFile.parse(hostile.STUDY.replace("100", "1" * 5000, 1))
+        ExperimentFile.parse(odd_files.STUDY.replace("100", "1" * 5000, 1))
     problem = uli.BernoulliBandit([0.6, 0.4])
     with pytest.raises(HorizonTooLargeError, match=r"about 10\*\*"):
         uli.simulate(uli.UCB(0.1), problem, 10**5000, seed=1)
@@ -178,29 +181,29 @@ def test_numbers_of_thousands_of_digits_are_named():
 
 @pytest.mark.parametrize("kind", ["arms", "sets", "policies"])
 def test_genuine_runs_of_every_kind_load(tmp_path, kind):
-    folder = hostile.saved_runs(tmp_path, kind)
+    folder = altered_runs.saved_runs(tmp_path, kind)
     loaded = uli.Runs.load(folder)
-    hostile.altered(folder, "learner", lambda x: x)  # signed as it was
+    altered_runs.altered(folder, "learner", lambda x: x)  # signed as it was
     assert uli.Runs.load(folder).digest() == loaded.digest()
 
 
 def test_arrays_come_back_in_either_order_of_memory(tmp_path):
-    folder = hostile.saved_runs(tmp_path)
+    folder = altered_runs.saved_runs(tmp_path)
     before = uli.Runs.load(folder)
-    manifest, path = hostile.read(folder), folder / "plays.npy"
+    manifest, path = altered_runs.read(folder), folder / "plays.npy"
     np.save(path, np.asfortranarray(before.plays))
-    manifest["arrays"]["plays"]["sha256"] = hostile.hashlib.sha256(path.read_bytes()).hexdigest()
-    hostile.sign(folder, manifest)
+    manifest["arrays"]["plays"]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    altered_runs.sign(folder, manifest)
     assert (uli.Runs.load(folder).plays == before.plays).all()
 
 
 @pytest.mark.parametrize(
-    "case", hostile.ALTERED, ids=lambda x: "-".join(map(str, x[:3])).replace(" ", "_")
+    "case", altered_runs.ALTERED, ids=lambda x: "-".join(map(str, x[:3])).replace(" ", "_")
 )
 def test_runs_that_nobody_can_have_come_to_are_refused_however_signed(tmp_path, case):
     kind, name, _, change = case
-    folder = hostile.saved_runs(tmp_path, kind)
-    hostile.altered(folder, name, change)
+    folder = altered_runs.saved_runs(tmp_path, kind)
+    altered_runs.altered(folder, name, change)
     with pytest.raises(RunsFileError):
         uli.Runs.load(folder)
 
@@ -225,7 +228,7 @@ def test_a_state_that_overlapped_cannot_claim_that_it_did_not():
 
 
 def test_totals_and_masks_of_states_must_be_those_of_their_rewards():
-    state = json.loads(json.dumps(hostile.told("SuccessiveElimination").state()))
+    state = json.loads(json.dumps(states.told("SuccessiveElimination").state()))
     for name, value in (("total", math.nan), ("total", 1.0), ("active", False), ("n", 3)):
         wrong = json.loads(json.dumps(state))
         wrong["state"][name][0] = value
@@ -305,13 +308,13 @@ def test_a_saved_agent_is_read_as_any_other_file(tmp_path):
         def _load(self, saved):
             pass
 
-    hostile.pipe(tmp_path / "agent.json")
+    odd_files.pipe(tmp_path / "agent.json")
     with pytest.raises(RunsFileError, match="not a regular file"):
         Nobody.load(tmp_path / "agent", env=None)
 
 
 def test_a_live_study_is_not_begun_in_a_pipe(tmp_path):
-    hostile.pipe(tmp_path / "x.study")
+    odd_files.pipe(tmp_path / "x.study")
     code = (
         "import sys, uli_fast as uli\n"
         "try: uli.Study.open(sys.argv[1], uli.UCB(0.1), 2)\n"

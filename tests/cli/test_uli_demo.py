@@ -2,32 +2,38 @@
 
 import re
 
+import pytest
 from click.testing import CliRunner
 
 from uli_fast.cli import main
 
 
-def test_demo(tmp_path):
-    done = CliRunner().invoke(
-        main,
-        [*"demo --horizon 10000000 --replications 4 --trials 20 --out".split(), str(tmp_path)],
-    )
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """What the demo says, and the folder that it writes."""
+    folder = tmp_path_factory.mktemp("demo")
+    words = [*"demo --horizon 100000000 --replications 3 --trials 20 --out".split(), str(folder)]
+    return CliRunner(env={"COLUMNS": "200"}).invoke(main, words), folder
+
+
+def test_demo(demo):
+    done, folder = demo
     assert done.exit_code == 0, done.output
     assert done.output.index("BettingElimination") < done.output.index("SuccessiveElimination")
     assert "17,187 patients" in done.output
     assert "Deaths avoided: expected, against equal allocation" in done.output
     assert "loses the best one" in " ".join(done.output.split())
-    assert (tmp_path / "trial.html").stat().st_size > 10_000
+    assert (folder / "trial.html").stat().st_size > 10_000
     row = next(line for line in done.output.splitlines() if line.startswith("LilUCB "))
     assert "never drops" in row
-    assert (tmp_path / "gap.png").stat().st_size > 10_000
+    assert (folder / "gap.png").stat().st_size > 10_000
 
 
-def test_the_demo_says_what_its_page_says(tmp_path):
+def test_the_demo_says_what_its_page_says(demo):
     """Of learners with F and without, and nothing that was not seen."""
-    words = [*"demo --horizon 100000000 --replications 3 --trials 2 --out".split(), str(tmp_path)]
-    said = " ".join(CliRunner(env={"COLUMNS": "200"}).invoke(main, words).output.split())
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    done, folder = demo
+    said = " ".join(done.output.split())
+    page = (folder / "report.html").read_text(encoding="utf-8")
     found = re.search(r'<p class="headline">(.*?)</p>\s*<p>(.*?)</p>', page, re.DOTALL)
     assert found is not None
     for sentence in (found[1], *found[2].split(". ")):

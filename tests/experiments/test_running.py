@@ -3,18 +3,19 @@
 import errno
 import json
 import os
-import random
 import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import uli_fast as uli
+from tests.experiments.killing import LONG
 from tests.experiments.watching import parts_in
 from tests.support.unprivileged import open_folder, said_by
 from uli_fast import experiments
@@ -22,6 +23,7 @@ from uli_fast.errors import ArgumentError, ResultsError, RunsFileError
 from uli_fast.results import storage
 from uli_fast.results.parts import Store, locked
 
+ROOT = Path(__file__).parents[2]
 EXPERIMENT = """
 horizon = 20_000
 replications = 12
@@ -323,50 +325,13 @@ def test_a_read_only_folder_is_a_typed_error(tmp_path):
 
 # Killed.
 
-LONG = """
-horizon = 3_000_000
-replications = 60
-engine = "rounds"
-
-[problems.tie]
-type = "BernoulliBandit"
-means = [0.5, 0.5]
-
-[learners.UCB]
-type = "UCB"
-
-[learners.SE]
-type = "SuccessiveElimination"
-"""
-
-
-def killed_again_and_again(folder, kills, seed):
-    """Run an experiment, killing it at random moments; return how often that happened."""
-    (folder / "experiment.toml").write_text(LONG)
-    command = [sys.executable, "-c", "from uli_fast.cli import main; main()", "run"]
-    command += [str(folder / "experiment.toml"), "--out", str(folder / "r"), "--resume"]
-    command += ["--keep-every", "0.02", "--jobs", "2"]
-    rng, killed = random.Random(seed), 0
-    while True:
-        before = parts_in(folder)
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        # Not before something was written: fixed delays may never let it get anywhere.
-        while child.poll() is None and parts_in(folder) <= before:
-            time.sleep(0.005)
-        if killed < kills:
-            time.sleep(rng.uniform(0.0, 0.2))
-            child.send_signal(signal.SIGKILL)
-        error = child.communicate()[1].decode()
-        if child.returncode == 0:
-            return killed
-        assert child.returncode == -signal.SIGKILL, error
-        killed += 1
-
 
 def check_kills(tmp_path, kills, seed=1):
     expected = experiments.run(experiment(LONG), tmp_path / "whole", jobs=2).digest()
-    happened = killed_again_and_again(tmp_path, kills, seed)
-    assert happened >= 0.8 * kills
+    command = [sys.executable, "-m", "tests.experiments.killing", tmp_path, str(kills), str(seed)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 0.8 * kills
     assert experiments.Results.load(tmp_path / "r").digest() == expected
     assert not list((tmp_path / "r").rglob(".part-*"))
 
@@ -414,9 +379,6 @@ def test_processes_end_with_a_parent_that_is_killed(tmp_path):
     for worker in left:
         os.kill(worker, signal.SIGKILL)
     assert not left
-
-
-# The command.
 
 
 # simulate(checkpoint=...)

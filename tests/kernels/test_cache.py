@@ -4,10 +4,12 @@ import os
 import subprocess
 import sys
 
+# Two small kernels; one of a learner takes seconds to compile.
 RUN = (
-    "import uli_fast as uli; "
-    "print(uli.simulate(uli.PhasedElimination(), uli.BernoulliBandit([.5, .4]), 1000, seed=0)"
-    ".final_plays.tolist())"
+    "import numpy as np\n"
+    "from uli_fast.kernels.draws import binomial, coins\n"
+    "words = np.arange(1, 5, dtype=np.uint64)\n"
+    "print(binomial.log_likelihood(9.0, 0.4, 3.0), coins.toss_one(words, 0.4, 9))"
 )
 
 

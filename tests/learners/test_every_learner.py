@@ -103,11 +103,19 @@ class TestSamePath:
 
     def test_chunks(self, example, problem, engine, monkeypatch):
         whole = run(example, problem, engine, replications=2)
-        monkeypatch.setattr(progress, "SHORT_CHUNK", -1.0)
-        monkeypatch.setattr(progress, "LONG_CHUNK", -1.0)  # every chunk halves the budget
-        monkeypatch.setattr(ArmOutcome, "FIRST_STEPS", 1 << 9)
+        monkeypatch.setattr(progress, "SHORT_CHUNK", -1.0)  # no chunk lets the budget grow
+        monkeypatch.setattr(ArmOutcome, "FIRST_STEPS", 100)
         monkeypatch.setattr(PolicyOutcome, "first_budget", 1 << 4)
         assert facts(whole) == facts(run(example, problem, engine, replications=2))
+
+    def test_chunks_of_a_step(self, example, problem, engine, monkeypatch):
+        T = min(1500, example.horizon)
+        whole = run(example, problem, engine, replications=2, horizon=T)
+        monkeypatch.setattr(progress, "SHORT_CHUNK", -1.0)
+        monkeypatch.setattr(progress, "LONG_CHUNK", -1.0)  # every chunk halves the budget
+        monkeypatch.setattr(ArmOutcome, "FIRST_STEPS", 1 << 6)
+        monkeypatch.setattr(PolicyOutcome, "first_budget", 1 << 4)
+        assert facts(whole) == facts(run(example, problem, engine, replications=2, horizon=T))
 
     @pytest.mark.parametrize("largest", [1, 3])
     def test_groups(self, example, problem, engine, largest, monkeypatch):

@@ -215,6 +215,9 @@ def test_lanes_and_the_reference_agree_in_distribution(tuned_to):
 @pytest.mark.parametrize("T", HORIZONS.values())
 def test_lanes_and_rounds_agree_in_distribution_over_whole_runs(T):
     means, seeds = [0.6, 0.5, 0.55, 0.4], 200
+    slope = kernel.slope_of(uli.Exp3P().rates(4, T, 0.05)[1])
+    T = min(T, 220_000)  # long enough for the gentlest
+    assert kernel.slope_of(uli.Exp3P().rates(4, T, 0.05)[1]) == slope
     lanes = uli.simulate(uli.Exp3P(), uli.BernoulliBandit(means), T, seeds, seed=10)
     solo = uli.Exp3P()
     counts = []

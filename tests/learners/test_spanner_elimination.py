@@ -85,7 +85,7 @@ def random_set(name, d, rng):
 NAMES = ("finite", "ball", "ellipsoid", "box", "simplex", "l1", "polytope")
 
 
-def check_instance(name, d, C, mode, seed, horizon=10**12):
+def check_instance(name, d, C, mode, seed, horizon=10**12, looked=range(11)):
     rng = np.random.default_rng(seed)
     region = random_set(name, d, rng)
     theta = rng.standard_normal(d)
@@ -100,19 +100,21 @@ def check_instance(name, d, C, mode, seed, horizon=10**12):
         limit = d / 2 * math.log(learner.phase_size(phase.number, d, size)) / math.log(C) + d
         assert phase.swaps <= limit
         assert phase.oracle_calls <= 2 * d * (2 + phase.swaps) + 1
-    spanner_is_one(learner, problem, seed)
+    spanner_is_one(learner, problem, seed, looked)
 
 
-def spanner_is_one(learner, problem, seed):
-    """Every spanner, on its own active set, by another solver."""
+def spanner_is_one(learner, problem, seed, looked):
+    """Every spanner that is looked at, on its own active set, by another solver."""
     run = SpannerRun(learner, problem, stream(seed, 0), "skip", 10**18)
-    for _ in range(11):  # 10^12 rounds and more
+    for i in range(11):  # 10^12 rounds and more
         oracle, _, _ = run.phases.active(run.phases.phase + 1)
         run.advance()
         if hasattr(oracle, "box"):
             best, _ = run.phases.region.maximize(problem.theta)
             for V, b in (oracle.cut, oracle.box):
                 assert (V @ best <= b + 1e-7).all(), "the best arm is never lost"
+        if i not in looked:
+            continue
         largest = 0.0
         real = run.phases.spanner.real
         rows = run.phases.spanner.inverse if learner.mode == "soft" else None
@@ -146,7 +148,7 @@ def independent(oracle, region, u):
 @pytest.mark.parametrize("mode", MODES)
 def test_random_sets(name, mode):
     for i, (d, C) in enumerate(((2, 1.2), (3, 1.05), (5, 2.0))):
-        check_instance(name, d, C, mode, seed=i)
+        check_instance(name, d, C, mode, seed=i, looked=(0, 1, 2, 5, 10))
 
 
 def test_a_convex_set_of_ones_own():

@@ -142,15 +142,15 @@ def test_a_changed_state_is_found_out(spoil):
 
 
 def test_a_decision_s_probability_is_the_one_it_is_drawn_with():
-    counts, draws = np.zeros(2), 4000
+    counts, draws = np.zeros(2), 2000
     for seed in range(draws):
         player = uli.ThompsonSampling().start(2, seed=seed)
         first = player.ask()
-        assert first.probability == pytest.approx(0.5)
+        assert abs(first.probability - 0.5) < 1e-6
         player.tell(first.id, 1.0)
         second = player.ask()
         again = second.arm == first.arm  # Beta(2, 1) against Beta(1, 1): 2/3
-        assert second.probability == pytest.approx(2 / 3 if again else 1 / 3)
+        assert abs(second.probability - (2 / 3 if again else 1 / 3)) < 1e-6
         counts[int(again)] += 1
     assert binomtest(int(counts[1]), draws, 2 / 3).pvalue > 1e-4
 

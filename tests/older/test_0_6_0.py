@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import uli_fast as uli
 from tests.older.write import PLAYERS, said
-from tests.support import hostile
+from tests.support.hostile import states
 from uli_fast.cli import main
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.experiments.results import Results
@@ -137,7 +137,7 @@ def test_a_folder_of_results_loads_and_is_reported(kept, tmp_path):
 def restored(name, state):
     kind, more = name.split(",")[0], {}
     if kind == "EliminationFramework":
-        more["learner"] = hostile.learners()[kind][0]
+        more["learner"] = states.learners()[kind][0]
     if kind == "SpannerElimination":
         more["arms"] = uli.arm_sets.Ball(2)
     return uli.restore(state, **more)

@@ -132,6 +132,12 @@ def arms():
     return uli.compare(learners, problem, 10**6, 6, seed=3)
 
 
+@pytest.fixture(scope="module")
+def shown(arms, tmp_path_factory):
+    """The page of these runs."""
+    return page(arms, tmp_path_factory.mktemp("page"))
+
+
 def said(**learners):
     found = verdict(lines_of(list(learners.values()), list(learners)))
     return found.status, " ".join(found.sentences)
@@ -198,8 +204,7 @@ def test_a_users_claim_and_certified_blocks_are_marked(tmp_path):
     assert "within 1.0e-12 of the exact one, in total variation" in shown.text
 
 
-def test_tables_show_the_numbers_of_the_runs(arms, tmp_path):
-    shown = page(arms, tmp_path)
+def test_tables_show_the_numbers_of_the_runs(arms, shown):
     against = arms["SuccessiveElimination"].guarantee
     summary, _, worse, eliminated = (shown.table(i) for i in range(4))
     for name, r in arms.runs.items():
@@ -218,8 +223,7 @@ def test_tables_show_the_numbers_of_the_runs(arms, tmp_path):
     assert "never" in shown.text
 
 
-def test_the_data_are_those_of_the_runs(arms, tmp_path):
-    shown = page(arms, tmp_path)
+def test_the_data_are_those_of_the_runs(arms, shown):
     r = arms["UCB"]
     rows = [row for row in shown.csv("rounds") if row["learner"] == "UCB"]
     assert [int(row["round"]) for row in rows] == r.rounds.tolist()
@@ -233,8 +237,7 @@ def test_the_data_are_those_of_the_runs(arms, tmp_path):
     assert [float(row["plays_median"]) for row in rows] == np.median(r.final_plays, axis=0).tolist()
 
 
-def test_every_figure_that_applies_to_arms_is_there(arms, tmp_path):
-    shown = page(arms, tmp_path)
+def test_every_figure_that_applies_to_arms_is_there(shown):
     kinds = ["gap", "failures", "regret", "mistakes", "active", "plays"]
     assert shown.figures == [f"figure-1-{kind}" for kind in kinds]
     assert len(shown.drawings) == len(kinds)
@@ -342,8 +345,7 @@ def test_names_are_text_and_nothing_else(tmp_path):
     assert "'=HYPERLINK(1)" in {row["learner"] for row in shown.csv("runs")}
 
 
-def test_nothing_is_fetched_and_nothing_can_run(arms, tmp_path):
-    shown = page(arms, tmp_path)
+def test_nothing_is_fetched_and_nothing_can_run(shown):
     assert not re.search(r"https?:|//\w+\.|@import|src=|javascript:", shown.raw)
     assert "default-src 'none'" in shown.raw
     links = [a["href"] for _, a in shown.elements if "href" in a]

@@ -6,6 +6,7 @@ that definition exactly once, so that code elsewhere can move and change.
 """
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -60,11 +61,16 @@ def find(at: str, root: Path = ROOT) -> tuple[Path, ast.stmt]:
     path = file_of(module, root)
     if not path.is_file():
         raise ValueError(f"{at}: there is no module {module}")
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = [node for known, node in _definitions(tree) if known == name]
+    found = [node for known, node in _defined(path.read_text("utf-8")) if known == name]
     if len(found) != 1:
         raise ValueError(f"{at}: {name!r} is defined {len(found)} times in {module}, not once")
     return path, found[0]
+
+
+@functools.lru_cache(maxsize=64)
+def _defined(source: str) -> tuple[tuple[str, ast.stmt], ...]:
+    """Return all that a module defines."""
+    return tuple(_definitions(ast.parse(source)))
 
 
 def _definitions(

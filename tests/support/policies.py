@@ -10,6 +10,9 @@ from tests.support.draws import draws
 from uli_fast._support.streams import stream
 from uli_fast.guarantees.policy_schedule import PhasePlan
 
+FAST = ("auto", "trie", "search")
+TINY = (1e-4, 1.0)
+
 
 @dataclass(frozen=True)
 class Shrunk(uli.PolicyElimination):
@@ -61,3 +64,10 @@ def random_mdp(instance):
     S, A, H = sizes[instance % len(sizes)]
     make = (uli.mdps.random_dense, uli.mdps.random_sparse)[instance // len(sizes) % 2]
     return make(S, A, H, seed=instance)
+
+
+def wide_gaps(S, A, H, seed):
+    """Return an MDP whose second action earns nothing: bad policies are clearly bad."""
+    mdp = uli.mdps.random_dense(S, A, H, seed)
+    rewards = np.where(np.arange(A) == 0, 0.6 + 0.4 * mdp.rewards, 0.05 * mdp.rewards)
+    return uli.TabularMDP(mdp.transitions, rewards, np.full(S, 1.0 / S))

@@ -5,6 +5,10 @@ from tests.sabotage.anchors import Sabotage
 BETTING = "tests/learners/test_betting_elimination.py"
 PROOF = "tests/theory/test_betting.py"
 LIVE_TESTS = "tests/players/test_betting_elimination.py"
+ADVERSARY = "tests/players/test_betting_adversary.py"
+INTERVALS = "tests/players/test_betting_intervals.py"
+BLOCKS = "tests/players/test_betting_blocks.py"
+DRIFT = "tests/players/test_betting_drift.py"
 
 SABOTAGES = (
     Sabotage(
@@ -147,56 +151,56 @@ SABOTAGES = (
         "uli_fast.kernels.betting.live:enter",
         "take_missing(book, odds, a, each, new[MISSING])",
         "take_sums(book, odds, a, each, new[MISSING], 0.5 * new[MISSING])",
-        f"{LIVE_TESTS}::test_no_false_certificate_against_an_adversary",
+        f"{ADVERSARY}::test_no_false_certificate_against_an_adversary",
     ),
     Sabotage(
         "live betting: the bound forgets what sums may be off by",
         "uli_fast.kernels.betting.live:gap_bound",
         "worst = max(worst, D + boundary(R * R * (book.V[a] + book.V[j]), level, rho))",
         "worst = max(worst, D)",
-        f"{LIVE_TESTS}::test_no_false_certificate_against_an_adversary",
+        f"{ADVERSARY}::test_no_false_certificate_against_an_adversary",
     ),
     Sabotage(
         "live betting: plays in a sweep of a block are forgotten",
         "uli_fast.kernels.betting.live:enter_block",
         "r = plays[a] / sweeps",
         "r = 1.0",
-        f"{LIVE_TESTS}::test_a_block_equals_the_twin_s",
+        f"{BLOCKS}::test_a_block_equals_the_twin_s",
     ),
     Sabotage(
         "live betting: missing outcomes of a block are forgotten",
         "uli_fast.kernels.betting.live:enter_block",
         "take_missing(book, odds, a, r, missing[a])",
         "book.V[a] += 0.0",
-        f"{LIVE_TESTS}::test_missing_outcomes_of_blocks_are_taken_at_their_worst",
+        f"{BLOCKS}::test_missing_outcomes_of_blocks_are_taken_at_their_worst",
     ),
     Sabotage(
         "live betting: intervals without the union over arms",
         "uli_fast.players.betting_elimination:BettingPlayer.__init__",
         "level = math.log(K) - math.log(INTERVALS",
         "level = -math.log(INTERVALS",
-        f"{LIVE_TESTS}::test_intervals_share_a_tenth_of_delta",
+        f"{INTERVALS}::test_intervals_share_a_tenth_of_delta",
     ),
     Sabotage(
         "live betting: F at the rounds that were asked for",
         "uli_fast.players.betting_elimination:BettingPlayer._envelope",
         "promise.bound(1 + min(t - 1, n * (K - 1 + r)))",
         "promise.bound(1 + len(self._arms))",
-        f"{LIVE_TESTS}::test_f_s_clock_is_that_of_settled_sweeps",
+        f"{INTERVALS}::test_f_s_clock_is_that_of_settled_sweeps",
     ),
     Sabotage(
         "live betting: F at the plays of unbalanced blocks",
         "uli_fast.players.betting_elimination:BettingPlayer._envelope",
         "promise.bound(1 + min(t - 1, n * (K - 1 + r)))",
         "promise.bound(t)",
-        f"{LIVE_TESTS}::test_f_of_unbalanced_blocks_counts_sweeps_not_plays",
+        f"{BLOCKS}::test_f_of_unbalanced_blocks_counts_sweeps_not_plays",
     ),
     Sabotage(
         "live betting: F of two arms with a leader where none led",
         "uli_fast.players.betting_elimination:BettingPlayer._envelope",
         "if K == 2 and n and",
         "if K == 0 and n and",
-        f"{LIVE_TESTS}::test_f_s_clock_is_that_of_settled_sweeps",
+        f"{INTERVALS}::test_f_s_clock_is_that_of_settled_sweeps",
     ),
     Sabotage(
         "live betting: sweeps are bet on with the latest theta",
@@ -210,14 +214,14 @@ SABOTAGES = (
         "uli_fast.players._sweeps:Sweeps.drop",
         "self.rest = [a for a in self.rest if active[a]]",
         "self.rest = list(self.rest)",
-        f"{LIVE_TESTS}::test_no_false_certificate_against_an_adversary",
+        f"{ADVERSARY}::test_no_false_certificate_against_an_adversary",
     ),
     Sabotage(
         "live betting: a block told twice counts twice",
         "uli_fast.players.betting_elimination:BettingPlayer._told_before",
         "return known is not None",
         "return False",
-        f"{LIVE_TESTS}::test_a_block_told_twice_counts_once",
+        f"{BLOCKS}::test_a_block_told_twice_counts_once",
     ),
     Sabotage(
         "betting, told: a sweep that lost its old leader is refused",
@@ -238,14 +242,14 @@ SABOTAGES = (
         "uli_fast.players.betting_elimination:BettingPlayer._refuse_rounding",
         "least = float(half_width(float(self.arm_state.n[active].max()), R, rho, level))",
         "least = float((self.known[1] - self.known[0]).min()) / 2.0",
-        f"{LIVE_TESTS}::test_unbounded_means_that_change_are_certified_on_average",
+        f"{DRIFT}::test_unbounded_means_that_change_are_certified_on_average",
     ),
     Sabotage(
         "betting, told: a restored player forgets how large blocks were",
         "uli_fast.players.betting_elimination:BettingPlayer._note_block",
         "        self.largest = max(self.largest, *means)\n",
         "",
-        f"{LIVE_TESTS}::"
+        f"{DRIFT}::"
         "test_outcomes_too_large_for_their_sums_are_certified_neither_before_nor_after_a_restore",
     ),
     Sabotage(
@@ -253,13 +257,13 @@ SABOTAGES = (
         "uli_fast.players.betting_elimination:BettingPlayer._refuse_rounded",
         "far = max(self.low, -self.high, 0.0)",
         "far = 0.0",
-        f"{LIVE_TESTS}::test_blocks_of_a_range_far_from_0_add_up_to_what_is_refused",
+        f"{BLOCKS}::test_blocks_of_a_range_far_from_0_add_up_to_what_is_refused",
     ),
     Sabotage(
         "betting, told: ends of intervals are rounded to the nearest",
         "uli_fast.players._arms:Player._reward_units",
         "2.0**-50 * max",
         "0.0 * max",
-        f"{LIVE_TESTS}::test_interval_ends_are_rounded_outward",
+        f"{INTERVALS}::test_interval_ends_are_rounded_outward",
     ),
 )

@@ -3,6 +3,9 @@
 from tests.sabotage.anchors import Sabotage
 
 POLICY = "tests/learners/test_policy_elimination.py"
+SETS = "tests/learners/test_policy_sets.py"
+SETTLED = "tests/learners/test_settled_policies.py"
+RUNS = "tests/learners/test_policy_runs.py"
 
 SABOTAGES = (
     Sabotage(
@@ -24,7 +27,7 @@ SABOTAGES = (
         "uli_fast.kernels.mdp.enumeration:choose_by_enumeration",
         "if value > best:",
         "if value >= best:",
-        f"{POLICY}::test_ties_go_to_the_smallest_index",
+        f"{SETS}::test_ties_go_to_the_smallest_index",
     ),
     Sabotage(
         "induction takes best actions only",
@@ -38,21 +41,21 @@ SABOTAGES = (
         "uli_fast.kernels.mdp.backward_induction:best_action",
         "better = (q > best) & (a < width)",
         "better = q > best",
-        f"{POLICY}::test_actions_off_the_decision_points_are_not_chosen",
+        f"{SETS}::test_actions_off_the_decision_points_are_not_chosen",
     ),
     Sabotage(
         "trie passes over rows that tie",
         "uli_fast.kernels.mdp.trie:best_row",
         "winner = min(winner, smallest(trie.policy[g], bits, most, n, none))",
         "pass",
-        f"{POLICY}::test_ties_among_thousands_go_to_the_smallest_index",
+        f"{SETS}::test_ties_among_thousands_go_to_the_smallest_index",
     ),
     Sabotage(
         "trie does not clip at H",
         "uli_fast.kernels.mdp.trie:best_row",
         "top = min(largest(bits, n), bits[n])",
         "top = largest(bits, n)",
-        f"{POLICY}::test_ties_go_to_the_smallest_index",
+        f"{SETS}::test_ties_go_to_the_smallest_index",
     ),
     Sabotage(
         "trie takes absent policies",
@@ -73,14 +76,14 @@ SABOTAGES = (
         "uli_fast.kernels.mdp.trie:bound_rows",
         "value = min(value + model.c[0, s1, a], limit)",
         "value = 0.99 * min(value + model.c[0, s1, a], limit)",
-        f"{POLICY}::test_ties_among_thousands_go_to_the_smallest_index",
+        f"{SETS}::test_ties_among_thousands_go_to_the_smallest_index",
     ),
     Sabotage(
         "suffixes of many states share a key",
         "uli_fast.learners._policies.policy_sets:distinct",
         "if key.max() > 2**40:",
         "if False:",
-        f"{POLICY}::test_many_states_of_one_stage_are_chosen_as_by_enumeration",
+        f"{SETS}::test_many_states_of_one_stage_are_chosen_as_by_enumeration",
     ),
     Sabotage(
         "search bounds a little too low",
@@ -122,13 +125,13 @@ SABOTAGES = (
         "uli_fast.kernels.mdp.episodes:multinomial",
         "(cdf[i] - below) / (1.0 - below)",
         "(cdf[i] - below)",
-        f"{POLICY}::test_episodes_drawn_at_once_have_the_moments_of_episodes",
+        f"{SETTLED}::test_episodes_drawn_at_once_have_the_moments_of_episodes",
     ),
     Sabotage(
         "the policy_log forgets last plays",
         "uli_fast.kernels.mdp.policy_log:enter",
         "policy_log.plays[e] += 1\n    policy_log.last[e] = t",
         "policy_log.plays[e] += 1\n    policy_log.last[e] = max(policy_log.last[e], 1)",
-        f"{POLICY}::test_runs_hold_what_the_trace_says",
+        f"{RUNS}::test_runs_hold_what_the_trace_says",
     ),
 )
