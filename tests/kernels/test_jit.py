@@ -71,8 +71,15 @@ def test_rows_of_a_batch_are_taken_by_kernels_that_count_no_references():
         if isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id in takers
     ]
     assert len(callers) > 20
+    bodies = {  # of what is chosen by type
+        x.id
+        for f in functions
+        if "lean_by_type" in decorators(f)
+        for x in ast.walk(f)
+        if isinstance(x, ast.Name)
+    }
     for f in callers:
-        assert is_lean(f), f.name
+        assert is_lean(f) or f.name in bodies, f.name
 
 
 def test_an_edit_of_any_kernel_makes_the_cache_stale(tmp_path):
