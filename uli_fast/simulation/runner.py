@@ -23,8 +23,9 @@ Task = TypeVar("Task")
 
 # Replications that are begun together: what a call from Python costs is shared by so many.
 LARGEST_GROUP = 256
-# Groups per thread, so that none waits long for the last one.
-GROUPS_EACH = 4
+# Groups per thread, so that none waits long for the last one; but kernels with lanes play this
+# many replications side by side in the time of a few.
+GROUPS_EACH, LANES = 4, 16
 
 
 class Batch(Protocol):
@@ -82,8 +83,8 @@ def play_all(outcome: Outcome, M: int, seed: tuple[int, int], threads: int, bar:
 
 def cut(M: int, threads: int, largest: int) -> list[range]:
     """Cut replications into groups of ``largest`` at most."""
-    shared = M if threads == 1 else math.ceil(M / (GROUPS_EACH * threads))
-    size = min(shared, largest, LARGEST_GROUP)
+    few = M if threads == 1 else math.ceil(M / (GROUPS_EACH * threads))
+    size = min(max(few, min(LANES, M // threads)), largest, LARGEST_GROUP)
     return [range(r, min(r + size, M)) for r in range(0, M, size)]
 
 
