@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I8, I64, U64
-from uli_fast.kernels._jit import kernel, lean_step
+from uli_fast.kernels._jit import kernel, lean_kernel, lean_step
 from uli_fast.kernels.draws.binomial import successes
 from uli_fast.kernels.draws.stream import uniform
 
@@ -130,7 +130,7 @@ def mean_values(policies: I8, P: F64, r: F64, weights: F64, total: float, values
         values[i] = x / total
 
 
-@kernel
+@lean_kernel
 def multinomial(words: U64, n: int, cdf: F64, counts: I64) -> None:
     """Add to ``counts`` how often each i comes in n draws."""
     below = 0.0

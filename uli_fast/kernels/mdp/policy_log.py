@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I8, I64
-from uli_fast.kernels._jit import kernel, lean_step
+from uli_fast.kernels._jit import kernel, lean_kernel, lean_step
 from uli_fast.kernels.mdp.episodes import copied, evaluate
 
 # FNV-1a, 64 bits.
@@ -109,7 +109,7 @@ def enter(policy_log: PolicyLog, pi: I8, t: int) -> None:
         policy_log.at[0] += 1
 
 
-@kernel
+@lean_kernel
 def enter_block(policy_log: PolicyLog, pi: I8, t: int, n: int) -> None:
     """Note that a policy is played in episodes t + 1 to t + n."""
     e = entry_of(policy_log, pi)
