@@ -25,7 +25,7 @@ from uli_fast.kernels.mdp.policy_log import PolicyLog, enter_block, is_full, reg
 from uli_fast.kernels.mdp.robust import (
     ROUNDING,
     Choice,
-    Outlook,
+    View,
     choose_widest,
     choose_within,
     induct,
@@ -48,7 +48,7 @@ class Rule(NamedTuple):
     stochastic: bool
 
 
-class Course(NamedTuple):
+class ModelCourse(NamedTuple):
     """How far a run is, and what its looks said."""
 
     clock: I64  # (4,) episodes played, those left of the block, looks, the horizon
@@ -62,7 +62,7 @@ class Course(NamedTuple):
 
 
 @lean_kernel
-def look(boxes: Boxes, view: Outlook, choice: Choice, rule: Rule, facts: F64, t: int) -> float:
+def look(boxes: Boxes, view: View, choice: Choice, rule: Rule, facts: F64, t: int) -> float:
     """Learn from what was seen, and choose; return the episodes of the block, perhaps infinite.
 
     ``facts``, (FACTS,), holds those of the look before, and receives those of this one. Where no
@@ -152,7 +152,7 @@ def read_coins(source: I64, row: int, p: float, n: int) -> int:
 
 
 @lean_kernel
-def draw_row(boxes: Boxes, course: Course, source: Any, row: int, n: int, to: int) -> None:
+def draw_row(boxes: Boxes, course: ModelCourse, source: Any, row: int, n: int, to: int) -> None:
     """Draw n visits of a row; add the moves to here[to]."""
     i = boxes.home[row]
     size, moved = boxes.size[i], course.here[2]
@@ -166,7 +166,7 @@ def draw_row(boxes: Boxes, course: Course, source: Any, row: int, n: int, to: in
 
 
 @lean_kernel
-def draw_block(boxes: Boxes, choice: Choice, course: Course, source: Any, n: int) -> None:
+def draw_block(boxes: Boxes, choice: Choice, course: ModelCourse, source: Any, n: int) -> None:
     """Draw n episodes of one policy at once: a chain of multinomials, stage by stage."""
     H, S, A = course.visits.shape
     course.here[0, :] = 0
@@ -189,7 +189,7 @@ def draw_block(boxes: Boxes, choice: Choice, course: Course, source: Any, n: int
 
 
 @lean_kernel
-def draw_episode(boxes: Boxes, choice: Choice, course: Course, source: Any) -> None:
+def draw_episode(boxes: Boxes, choice: Choice, course: ModelCourse, source: Any) -> None:
     """Draw one episode."""
     H, S, A = course.visits.shape
     rows, row = boxes.home.shape[0], 0
@@ -207,7 +207,7 @@ def draw_episode(boxes: Boxes, choice: Choice, course: Course, source: Any) -> N
 
 
 @lean_kernel
-def true_gap(boxes: Boxes, view: Outlook, choice: Choice, policy_log: PolicyLog, P: F64) -> float:
+def true_gap(boxes: Boxes, view: View, choice: Choice, policy_log: PolicyLog, P: F64) -> float:
     """Return how much less the chosen policy is worth than the best; choice.V is room."""
     H, S, A = view.r.shape
     V = choice.V
@@ -247,7 +247,7 @@ def enter_mixed(policy_log: PolicyLog, gap: float, t: int, n: int) -> None:
 
 @lean_kernel
 def open_block(
-    boxes: Boxes, view: Outlook, choice: Choice, rule: Rule, course: Course, policy_log: PolicyLog
+    boxes: Boxes, view: View, choice: Choice, rule: Rule, course: ModelCourse, policy_log: PolicyLog
 ) -> int:
     """Look, and note what will be played until the next look; return the episodes of the block."""
     t, i = course.clock[0], course.clock[2]
@@ -276,10 +276,10 @@ def open_block(
 @lean_kernel
 def play_skipping(
     boxes: Boxes,
-    view: Outlook,
+    view: View,
     choice: Choice,
     rule: Rule,
-    course: Course,
+    course: ModelCourse,
     policy_log: PolicyLog,
     source: Any,
     looks: int,
@@ -299,10 +299,10 @@ def play_skipping(
 @lean_kernel
 def play_rounds(
     boxes: Boxes,
-    view: Outlook,
+    view: View,
     choice: Choice,
     rule: Rule,
-    course: Course,
+    course: ModelCourse,
     policy_log: PolicyLog,
     source: Any,
     episodes: int,

@@ -21,7 +21,7 @@ DUAL_GAP = 1e-9
 MOST_INDUCTIONS = 100
 
 
-class Outlook(NamedTuple):
+class View(NamedTuple):
     """What one backward pass finds at a look."""
 
     r: F64  # (H, S, A) rewards
@@ -58,7 +58,7 @@ def row_of(h: int, s: int, a: int, S: int, A: int) -> int:
 
 
 @lean_step
-def look_ahead(boxes: Boxes, look: Outlook, h: int) -> None:
+def look_ahead(boxes: Boxes, look: View, h: int) -> None:
     """Prepare the orders and the middles of stage h."""
     if boxes.to.shape[1] == look.mid.shape[1]:
         for i in range(3):
@@ -71,19 +71,19 @@ def look_ahead(boxes: Boxes, look: Outlook, h: int) -> None:
 
 
 @lean_step
-def weigh(boxes: Boxes, look: Outlook, h: int, row: int, i: int) -> float:
+def weigh(boxes: Boxes, look: View, h: int, row: int, i: int) -> float:
     """Return the largest (i = 0), surely attainable (1) or smallest (2) P V of stage h."""
     return extreme(boxes, row, look.V[i, h], look.order[i], 1 if i == 0 else -1)
 
 
 @lean_step
-def doubt(boxes: Boxes, look: Outlook, row: int, most: float) -> float:
+def doubt(boxes: Boxes, look: View, row: int, most: float) -> float:
     """Return b of a row: (P' - P'') V for P', P'' in the box, V between smallest and largest."""
     return min(spread(boxes, row, look.mid[0], look.mid[1], look.order[3]), most)
 
 
 @lean_kernel
-def weigh_state(boxes: Boxes, look: Outlook, h: int, s: int, t: int) -> None:
+def weigh_state(boxes: Boxes, look: View, h: int, s: int, t: int) -> None:
     """Do the pass at one state: values, actions dropped, b and g."""
     H, S, A = look.r.shape
     sure = -1.0
@@ -126,7 +126,7 @@ def weigh_state(boxes: Boxes, look: Outlook, h: int, s: int, t: int) -> None:
 
 
 @lean_kernel
-def survey(boxes: Boxes, look: Outlook, t: int) -> None:
+def survey(boxes: Boxes, look: View, t: int) -> None:
     """Go through all stages once, after t episodes: section 3 of the page."""
     H, S, _ = look.r.shape
     for h in range(H - 1, -1, -1):
@@ -226,7 +226,7 @@ def blend(choice: Choice, alpha: float) -> None:
 
 
 @lean_kernel
-def choose_widest(boxes: Boxes, look: Outlook, choice: Choice) -> float:
+def choose_widest(boxes: Boxes, look: View, choice: Choice) -> float:
     """Choose a deterministic policy with the largest capped sum of b; return that sum."""
     W = induct(
         boxes, look.b, look.start[3], look.wide, look.left, choice.V, choice.one, look.order[4]
@@ -238,7 +238,7 @@ def choose_widest(boxes: Boxes, look: Outlook, choice: Choice) -> float:
 
 
 @lean_kernel
-def attain(boxes: Boxes, look: Outlook, choice: Choice, lam: float, bonus: float, i: int) -> float:
+def attain(boxes: Boxes, look: View, choice: Choice, lam: float, bonus: float, i: int) -> float:
     """Put into occupancy i what attains the largest sum of bonus b + lam r; return that sum."""
     H, S, A = look.r.shape
     for h in range(H):
@@ -252,7 +252,7 @@ def attain(boxes: Boxes, look: Outlook, choice: Choice, lam: float, bonus: float
 
 
 @lean_kernel
-def choose_within(boxes: Boxes, look: Outlook, choice: Choice, least: float) -> float:
+def choose_within(boxes: Boxes, look: View, choice: Choice, least: float) -> float:
     """Choose the policy of the q with the largest <q, b> among those with <q, r> >= least.
 
     Return an upper bound of that <q, b>: for any lam >= 0, max <q, b + lam r> - lam least is one.
