@@ -134,7 +134,7 @@ class ModelRun(PolicyRun):
             learner.play == "stochastic",
         )
         facts = np.zeros((FIRST_LOOKS, kernel.FACTS))
-        facts[0] = H, H, H, 0.0, 0.0  # certificate, width, upper, lower value, gap
+        facts[0] = H, math.inf, H, 0.0, 0.0  # certificate, width, upper, lower value, gap
         self.course = kernel.ModelCourse(
             clock=np.array([0, 0, 0, self.horizon]),
             bad=np.zeros(2, np.int64),

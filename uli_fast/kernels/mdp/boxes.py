@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from uli_fast._typing import F64, I64
 from uli_fast.kernels._jit import lean_kernel, lean_step
-from uli_fast.kernels.arms.kl import above
+from uli_fast.kernels.arms.kl import rise
 
 # Boxes are refreshed when a count has grown by this factor. The 1.02 of the proof leaves room for
 # rounding and for the dual gap of the value-constrained choice.
@@ -46,14 +46,14 @@ class Boxes(NamedTuple):
 def upper_end(k: int, n: int, y: float) -> float:
     """Return the largest p with kl(k / n, p) <= y, or a little more."""
     m = k / n
-    return min(1.0, (m + above(m, y)) * (1.0 + WIDER))
+    return min(1.0, (m + rise(m, (n - k) / n, y, False)) * (1.0 + WIDER))
 
 
 @lean_kernel
 def lower_end(k: int, n: int, y: float) -> float:
     """Return the smallest p with kl(k / n, p) <= y, or a little less."""
     m = k / n
-    return max(0.0, m - above((n - k) / n, y) - WIDER * m)
+    return max(0.0, m - rise((n - k) / n, m, y, True) - WIDER * m)
 
 
 @lean_step
