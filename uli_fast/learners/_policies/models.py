@@ -52,7 +52,7 @@ def row_table(allowed: B1, successors: B1 | None, support: B1 | None, pooled: bo
         used[1 + S * A :] = False
     size = mask.sum(axis=1)
     size[~used] = 1
-    to = np.argsort(~mask, axis=1, kind="stable")[:, : int(size.max())]
+    to = np.argsort(~mask, axis=1, kind="stable")[:, : int(size.max())].copy()
     to[np.arange(to.shape[1]) >= size[:, None]] = 0
     entries = int(np.where(size >= 3, size, size - 1).sum())
     return RowTable(home, size, to, entries)
