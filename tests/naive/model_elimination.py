@@ -101,7 +101,12 @@ class Twin:
             if self.left[h, s, a]
         ]
         self.boxes = {self.home(row): mask[row] for row in self.rows}
-        sizes = [int(m.sum()) for m in self.boxes.values()]
+        here, reached = {0}, set()
+        for h in range(H):
+            rows = [row for row in self.rows if row[0] == h and row[1] in here]
+            reached |= {self.home(row) for row in rows}
+            here = {int(k) for row in rows for k in np.flatnonzero(self.boxes[self.home(row)])}
+        sizes = [int(self.boxes[k].sum()) for k in reached]
         self.M = max(1, sum(m if m >= 3 else m - 1 for m in sizes))
         self.unknown = {row: self.boxes[self.home(row)].sum() > 1 for row in self.rows}
         self.high = {k: m.astype(float) for k, m in self.boxes.items()}

@@ -15,8 +15,10 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import lean_by_type, lean_kernel, lean_step
+from uli_fast.kernels._jit import lean_by_type, lean_kernel, step
 from uli_fast.kernels.draws.binomial import successes
 from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.mdp.boxes import Boxes, holds, refresh
@@ -61,7 +63,7 @@ class ModelCourse(NamedTuple):
     cdf: F64  # (R, w) their running sums
 
 
-@lean_kernel
+@step
 def look(boxes: Boxes, view: View, choice: Choice, rule: Rule, facts: F64, t: int) -> float:
     """Learn from what was seen, and choose; return the episodes of the block, perhaps infinite.
 
@@ -165,12 +167,12 @@ def draw_row(boxes: Boxes, course: ModelCourse, source: Any, row: int, n: int, t
         course.here[to, boxes.to[i, j]] += moved[j]
 
 
-@lean_kernel
+@step
 def draw_block(boxes: Boxes, choice: Choice, course: ModelCourse, source: Any, n: int) -> None:
     """Draw n episodes of one policy at once: a chain of multinomials, stage by stage."""
     H, S, A = course.visits.shape
     course.here[0, :] = 0
-    draw_row(boxes, course, source, 0, n, 0)
+    draw_row(boxes, course, source, np.int64(0), n, np.int64(0))
     rows = boxes.home.shape[0]
     for h in range(H):
         now, then = h % 2, 1 - h % 2
@@ -188,7 +190,7 @@ def draw_block(boxes: Boxes, choice: Choice, course: ModelCourse, source: Any, n
                         draw_row(boxes, course, source, row_of(h, s, a, S, A), count, then)
 
 
-@lean_kernel
+@step
 def draw_episode(boxes: Boxes, choice: Choice, course: ModelCourse, source: Any) -> None:
     """Draw one episode."""
     H, S, A = course.visits.shape
@@ -206,7 +208,7 @@ def draw_episode(boxes: Boxes, choice: Choice, course: ModelCourse, source: Any)
         row = row_of(h, s, a, S, A)
 
 
-@lean_kernel
+@step
 def true_gap(boxes: Boxes, view: View, choice: Choice, policy_log: PolicyLog, P: F64) -> float:
     """Return how much less the chosen policy is worth than the best; choice.V is room."""
     H, S, A = view.r.shape
@@ -232,7 +234,7 @@ def true_gap(boxes: Boxes, view: View, choice: Choice, policy_log: PolicyLog, P:
     return 0.0
 
 
-@lean_kernel
+@step
 def enter_mixed(policy_log: PolicyLog, gap: float, t: int, n: int) -> None:
     """Note that a policy with this gap is played in episodes t + 1 to t + n, as an entry."""
     e, before = policy_log.size[0], regret_now(policy_log)
@@ -245,7 +247,7 @@ def enter_mixed(policy_log: PolicyLog, gap: float, t: int, n: int) -> None:
     policy_log.at[0] = at
 
 
-@lean_kernel
+@step
 def open_block(
     boxes: Boxes, view: View, choice: Choice, rule: Rule, course: ModelCourse, policy_log: PolicyLog
 ) -> int:
@@ -274,7 +276,7 @@ def open_block(
 
 
 @lean_kernel
-def play_skipping(
+def play(
     boxes: Boxes,
     view: View,
     choice: Choice,
@@ -282,38 +284,32 @@ def play_skipping(
     course: ModelCourse,
     policy_log: PolicyLog,
     source: Any,
-    looks: int,
+    budget: int,
+    skip: bool,
 ) -> int:
-    """Play blocks, at most ``looks`` of them."""
-    for _ in range(looks):
+    """Play at most ``budget`` blocks at once (skip) or episodes one by one, to the horizon.
+
+    One function for both: compiling is what takes time.
+    """
+    for _ in range(budget):
         if course.clock[0] == course.clock[3]:
             break
-        n = open_block(boxes, view, choice, rule, course, policy_log)
-        if n == 0:
-            return NO_ROOM
-        draw_block(boxes, choice, course, source, n)
-        course.clock[0] += n
-    return PLAYED
-
-
-@lean_kernel
-def play_rounds(
-    boxes: Boxes,
-    view: View,
-    choice: Choice,
-    rule: Rule,
-    course: ModelCourse,
-    policy_log: PolicyLog,
-    source: Any,
-    episodes: int,
-) -> int:
-    """Play episodes one by one, at most this many."""
-    for _ in range(min(episodes, course.clock[3] - course.clock[0])):
         if course.clock[1] == 0:
             course.clock[1] = open_block(boxes, view, choice, rule, course, policy_log)
             if course.clock[1] == 0:
                 return NO_ROOM
-        draw_episode(boxes, choice, course, source)
-        course.clock[0] += 1
-        course.clock[1] -= 1
+        if skip:
+            draw_block(boxes, choice, course, source, course.clock[1])
+            course.clock[0] += course.clock[1]
+            course.clock[1] = 0
+        else:
+            draw_episode(boxes, choice, course, source)
+            course.clock[0] += 1
+            course.clock[1] -= 1
     return PLAYED
+
+
+@lean_kernel
+def look_once(boxes: Boxes, view: View, choice: Choice, rule: Rule, facts: F64, t: int) -> float:
+    """Do as ``look`` does, called from Python."""
+    return look(boxes, view, choice, rule, facts, t)

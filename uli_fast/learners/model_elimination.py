@@ -10,8 +10,9 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import B1, I64, U64, Play
-from uli_fast.errors import ArgumentError, GuaranteeWarning, NoGuaranteeError, UnsupportedError
-from uli_fast.guarantees import Guarantee
+from uli_fast.errors import ArgumentError, GuaranteeWarning, UnsupportedError
+from uli_fast.guarantees import Guarantee, describe_model
+from uli_fast.guarantees.model_boxes import log_term
 from uli_fast.learners._policies.models import (
     allowed_actions,
     new_boxes,
@@ -34,8 +35,6 @@ EMPTY = (
     "a box of plausible transition laws is empty: what was seen contradicts itself, an event of "
     "probability below delta; the run goes on, and certifies nothing from then on (runs.empty_at)"
 )
-# Of delta, what the boxes may take; the rest is for the number of visits.
-SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,9 @@ class ModelElimination(PolicyLearner):
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return F_ULI for a TabularMDP or (S, A, H)."""
-        raise NoGuaranteeError("not there yet")
+        size, scale = describe_model(about, self.pooled)
+        parameters = size.parameters(self.growth, self.first)
+        return Guarantee(f"MODEL-{self.play}", self.delta, parameters, scale)
 
     def check(self, problem: Any, horizon: int) -> None:
         """Refuse to pool what changes with the stage."""
@@ -103,9 +104,10 @@ class ModelElimination(PolicyLearner):
         run.prepare(words, engine)
         return run
 
-    def log_term(self, entries: int) -> float:
-        """Return log(2 M / delta_1), for M intervals."""
-        return math.log(2 * max(1, entries) / SHARE) - math.log(self.delta)
+    def log_term(self, problem: TabularMDP) -> float:
+        """Return log(2 M / delta_1), M being the number of unknown probabilities."""
+        size, _ = describe_model(problem, self.pooled)
+        return float(log_term(np.ones(1), size.entries, self.delta)[0])
 
 
 class ModelRun(PolicyRun):
@@ -122,13 +124,13 @@ class ModelRun(PolicyRun):
         H, S, A = problem.rewards.shape
         rows, law = rows_of(problem, learner.pooled), problem.law(words)
         self.source = words
-        self.play = kernel.play_skipping if engine == "skip" else kernel.play_rounds
+        self.skip = engine == "skip"
         self.boxes = new_boxes(rows)
         allowed = allowed_actions(problem.decision_points, A)
         self.view = new_view(problem.unit_rewards, allowed)
         self.choice = new_choice((H, S, A))
         self.rule = kernel.Rule(
-            learner.log_term(rows.entries),
+            learner.log_term(problem),
             learner.growth,
             float(learner.first),
             learner.play == "stochastic",
@@ -149,11 +151,10 @@ class ModelRun(PolicyRun):
 
     def advance(self, budget: int) -> bool:
         """Make about ``budget`` looks, or play so many episodes one by one."""
-        from uli_fast.kernels.model_elimination import NO_ROOM
+        from uli_fast.kernels.model_elimination import NO_ROOM, play
 
         state = (self.boxes, self.view, self.choice, self.rule, self.course)
-        status = self.play(*state, self.policy_log, self.source, budget)
-        if status == NO_ROOM:
+        if play(*state, self.policy_log, self.source, budget, self.skip) == NO_ROOM:
             self.make_room()
         self.t = int(self.course.clock[0])
         if self.course.bad[0] > 0 and self.complaint is None:

@@ -14,8 +14,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import lean_kernel, lean_step
+from uli_fast.kernels._jit import lean_kernel, lean_step, step
 from uli_fast.kernels.arms.kl import rise
 
 # Boxes are refreshed when a count has grown by this factor. The 1.02 of the proof leaves room for
@@ -151,7 +153,7 @@ def extreme(boxes: Boxes, row: int, V: F64, order: I64, sign: int) -> float:
     V; it is needed where rows are full.
     """
     i = boxes.home[row]
-    rest, x, last = boxes.rest[i], 0.0, -1
+    rest, x, last = boxes.rest[i], 0.0, np.int64(-1)
     for j in range(boxes.size[i]):
         x += boxes.low[i, j] * V[boxes.to[i, j]]
     for at in range(boxes.size[i]):
@@ -164,17 +166,26 @@ def extreme(boxes: Boxes, row: int, V: F64, order: I64, sign: int) -> float:
     return x
 
 
+@step
+def most(boxes: Boxes, row: int, V: F64, order: I64) -> float:
+    """Return the largest P V over the box of a row.
+
+    Literal numbers become types of their own, and kernels would be compiled for each of them.
+    """
+    return extreme(boxes, np.int64(row), V, order, np.int64(1))
+
+
 @lean_kernel
 def push(boxes: Boxes, row: int, V: F64, order: I64, mass: float, x: F64) -> None:
     """Add to x, (S,), the mass that the row with the largest P V sends to each state."""
     i = boxes.home[row]
-    rest, last = boxes.rest[i], -1
+    rest, last = boxes.rest[i], np.int64(-1)
     for j in range(boxes.size[i]):
         x[boxes.to[i, j]] += mass * boxes.low[i, j]
     for at in range(boxes.size[i]):
         if rest <= 0.0:
             break
-        last = next_in_line(boxes, i, V, order, last, at, 1)
+        last = next_in_line(boxes, i, V, order, last, at, np.int64(1))
         add = min(rest, boxes.high[i, last] - boxes.low[i, last])
         x[boxes.to[i, last]] += mass * add
         rest -= add
@@ -187,11 +198,11 @@ def spread(boxes: Boxes, row: int, mid: F64, half: F64, order: I64) -> float:
     ``order`` is by falling mid.
     """
     i = boxes.home[row]
-    total, passed, last = 0.0, 0.0, -1
+    total, passed, last = 0.0, 0.0, np.int64(-1)
     for j in range(boxes.size[i]):
         total += boxes.high[i, j] - boxes.low[i, j]
     for at in range(boxes.size[i]):
-        last = next_in_line(boxes, i, mid, order, last, at, 1)
+        last = next_in_line(boxes, i, mid, order, last, at, np.int64(1))
         passed += boxes.high[i, last] - boxes.low[i, last]
         if passed >= 0.5 * total:
             break

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from uli_fast._typing import B1, F64, I8, I64
-from uli_fast.kernels._jit import lean_kernel, lean_step
-from uli_fast.kernels.mdp.boxes import Boxes, extreme, push, sort_states, spread
+from uli_fast.kernels._jit import lean_kernel, step
+from uli_fast.kernels.mdp.boxes import Boxes, extreme, most, push, sort_states, spread
 
 # Relative: actions whose values differ by less are equal, and the smallest is taken.
 TIE = 1e-12
@@ -51,13 +53,13 @@ class Choice(NamedTuple):
     free: F64  # (H, S, A) infinite: no cap
 
 
-@lean_step
+@step
 def row_of(h: int, s: int, a: int, S: int, A: int) -> int:
     """Return the number of a row."""
     return 1 + (h * S + s) * A + a
 
 
-@lean_step
+@step
 def look_ahead(boxes: Boxes, look: View, h: int) -> None:
     """Prepare the orders and the middles of stage h."""
     if boxes.to.shape[1] == look.mid.shape[1]:
@@ -70,19 +72,19 @@ def look_ahead(boxes: Boxes, look: View, h: int) -> None:
         sort_states(look.mid[0], look.order[3])
 
 
-@lean_step
+@step
 def weigh(boxes: Boxes, look: View, h: int, row: int, i: int) -> float:
     """Return the largest (i = 0), surely attainable (1) or smallest (2) P V of stage h."""
-    return extreme(boxes, row, look.V[i, h], look.order[i], 1 if i == 0 else -1)
+    return extreme(boxes, np.int64(row), look.V[i, h], look.order[i], np.int64(1 if i == 0 else -1))
 
 
-@lean_step
+@step
 def doubt(boxes: Boxes, look: View, row: int, most: float) -> float:
     """Return b of a row: (P' - P'') V for P', P'' in the box, V between smallest and largest."""
-    return min(spread(boxes, row, look.mid[0], look.mid[1], look.order[3]), most)
+    return min(spread(boxes, np.int64(row), look.mid[0], look.mid[1], look.order[3]), most)
 
 
-@lean_kernel
+@step
 def weigh_state(boxes: Boxes, look: View, h: int, s: int, t: int) -> None:
     """Do the pass at one state: values, actions dropped, b and g."""
     H, S, A = look.r.shape
@@ -159,7 +161,7 @@ def induct(
                 if left[h, s, a]:
                     q = R[h, s, a]
                     if h < H - 1:
-                        q += extreme(boxes, row_of(h, s, a, S, A), V[h + 1], order, 1)
+                        q += most(boxes, row_of(h, s, a, S, A), V[h + 1], order)
                     q = min(q, cap[h, s, a])
                     best = max(best, q)
                     if q * (1.0 - TIE) > mark:
@@ -167,7 +169,7 @@ def induct(
             V[h, s], pi[h, s] = best, chosen
     if boxes.to.shape[1] == S:
         sort_states(V[0], order)
-    return first + extreme(boxes, 0, V[0], order, 1)
+    return first + most(boxes, 0, V[0], order)
 
 
 @lean_kernel
@@ -181,7 +183,7 @@ def occupy(boxes: Boxes, V: F64, pi: I8, x: F64, A: int, order: I64) -> None:
         if boxes.to.shape[1] == S:
             sort_states(V[h + 1], order)
         if h < 0:
-            push(boxes, 0, V[0], order, 1.0, x[0])
+            push(boxes, np.int64(0), V[0], order, 1.0, x[0])
             continue
         for s in range(S):
             if x[h, s] > 0.0:
@@ -199,7 +201,7 @@ def inner(x: F64, pi: I8, R: F64) -> float:
     return total
 
 
-@lean_step
+@step
 def take_over(choice: Choice, i: int, k: int) -> None:
     """Let occupancy k replace occupancy i."""
     for h in range(choice.one.shape[0]):
@@ -207,7 +209,7 @@ def take_over(choice: Choice, i: int, k: int) -> None:
             choice.x[i, h, s], choice.pi[i, h, s] = choice.x[k, h, s], choice.pi[k, h, s]
 
 
-@lean_kernel
+@step
 def blend(choice: Choice, alpha: float) -> None:
     """Choose the policy of alpha times occupancy 0 and 1 - alpha times occupancy 1."""
     for h in range(choice.one.shape[0]):
@@ -225,7 +227,7 @@ def blend(choice: Choice, alpha: float) -> None:
                 choice.one[h, s], choice.two[h, s], choice.mix[h, s] = c, a, 1.0 - share
 
 
-@lean_kernel
+@step
 def choose_widest(boxes: Boxes, look: View, choice: Choice) -> float:
     """Choose a deterministic policy with the largest capped sum of b; return that sum."""
     W = induct(
@@ -237,7 +239,7 @@ def choose_widest(boxes: Boxes, look: View, choice: Choice) -> float:
     return min(W, look.start[0] - look.start[2])
 
 
-@lean_kernel
+@step
 def attain(boxes: Boxes, look: View, choice: Choice, lam: float, bonus: float, i: int) -> float:
     """Put into occupancy i what attains the largest sum of bonus b + lam r; return that sum."""
     H, S, A = look.r.shape
@@ -251,7 +253,7 @@ def attain(boxes: Boxes, look: View, choice: Choice, lam: float, bonus: float, i
     return top
 
 
-@lean_kernel
+@step
 def choose_within(boxes: Boxes, look: View, choice: Choice, least: float) -> float:
     """Choose the policy of the q with the largest <q, b> among those with <q, r> >= least.
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import lean_kernel, lean_step
-from uli_fast.kernels.mdp.boxes import Boxes, extreme, sort_states
+from uli_fast.kernels._jit import lean_kernel, step
+from uli_fast.kernels.mdp.boxes import Boxes, most, sort_states
 from uli_fast.kernels.mdp.robust import TIE, Choice, row_of
 
 
-@lean_step
+@step
 def most_to(boxes: Boxes, row: int, j: int) -> float:
     """Return the largest probability of entry j of a row."""
     i = boxes.home[row]
     return min(boxes.high[i, j], boxes.low[i, j] + boxes.rest[i])
 
 
-@lean_kernel
+@step
 def forward(boxes: Boxes, choice: Choice, A: int, x: F64) -> None:
     """Fill in crude bounds of the visits, (H, S): probabilities are largest at every step."""
     H, S = choice.one.shape
@@ -54,18 +54,18 @@ def reach(boxes: Boxes, choice: Choice, A: int, h: int, s: int, f: F64, order: I
             sort_states(f[now], order)
         for k in range(S):
             p = choice.mix[j, k]
-            y = extreme(boxes, row_of(j, k, choice.one[j, k], S, A), f[now], order, 1)
+            y = most(boxes, row_of(j, k, choice.one[j, k], S, A), f[now], order)
             if p < 1.0:
                 other = row_of(j, k, choice.two[j, k], S, A)
-                y = p * y + (1.0 - p) * extreme(boxes, other, f[now], order, 1)
+                y = p * y + (1.0 - p) * most(boxes, other, f[now], order)
             f[1 - now, k] = y
         now = 1 - now
     if boxes.to.shape[1] == S:
         sort_states(f[now], order)
-    return extreme(boxes, 0, f[now], order, 1)
+    return most(boxes, 0, f[now], order)
 
 
-@lean_step
+@step
 def supply(boxes: Boxes, choice: Choice, A: int, h: int, s: int, growth: float, n0: float) -> float:
     """Return how many visits of a state fit into a block: (growth n + n0) / pi(a), the least."""
     S, most = choice.one.shape[1], math.inf

@@ -20,7 +20,6 @@ class RowTable(NamedTuple):
     home: I64  # (R,)
     size: I64  # (R,)
     to: I64  # (R, w)
-    entries: int  # M: the intervals that have to hold
 
     def flat(self, first: F64, table: F64) -> F64:
         """Return what a law says of the rows, (R, w), given its first row and (H, S, A, S)."""
@@ -54,8 +53,7 @@ def row_table(allowed: B1, successors: B1 | None, support: B1 | None, pooled: bo
     size[~used] = 1
     to = np.argsort(~mask, axis=1, kind="stable")[:, : int(size.max())].copy()
     to[np.arange(to.shape[1]) >= size[:, None]] = 0
-    entries = int(np.where(size >= 3, size, size - 1).sum())
-    return RowTable(home, size, to, entries)
+    return RowTable(home, size, to)
 
 
 def allowed_actions(points: B1, A: int) -> B1:
