@@ -94,11 +94,7 @@ class Twin:
         if pooled and H > 1:
             mask[1:H] = mask[1:H].all(axis=0)
         self.rows = [
-            (h, s, a)
-            for h in range(H)
-            for s in range(S)
-            for a in range(A)
-            if self.left[h, s, a]
+            (h, s, a) for h in range(H) for s in range(S) for a in range(A) if self.left[h, s, a]
         ]
         self.boxes = {self.home(row): mask[row] for row in self.rows}
         here, reached = {0}, set()
@@ -177,7 +173,7 @@ class Twin:
                 for a in here:
                     others = [Qmax[h, s, c] for c in here if c != a]
                     g[h, s, a] = max([0.0] + [x - Qlow[h, s, a] for x in others])
-        return Qmax, Qmin, Vmax, Vlow, Vmin, b, g
+        return Qmax, Qmin, Vmax, Vlow, b, g
 
     def induct(self, R, cap):
         """Return max over models and policies of the sum of R, capped row by row."""
@@ -206,9 +202,7 @@ class Twin:
         return x
 
     def inner(self, x, pi, R):
-        return sum(
-            x[h, s] * R[h, s, pi[h, s]] for h in range(self.H + 1) for s in range(self.S)
-        )
+        return sum(x[h, s] * R[h, s, pi[h, s]] for h in range(self.H + 1) for s in range(self.S))
 
     def constrained(self, b):
         """Algorithm L: max <q, b> over the q with <q, r> >= L, by its dual; (W, pi)."""
@@ -279,7 +273,7 @@ class Twin:
     def look(self):
         """Refresh, drop actions, certify, choose a policy; return it and its block's length."""
         self.refresh()
-        Qmax, Qmin, Vmax, Vlow, Vmin, b, g = self.bounds()
+        Qmax, Qmin, Vmax, Vlow, b, g = self.bounds()
         self.U, self.L = min(self.U, Vmax[0, 0]), max(self.L, Vlow[0, 0])
         lag = Vmax[:-1, :, None] - Qmin
         C2 = self.induct(g, lag)[0][0, 0]

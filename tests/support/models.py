@@ -135,6 +135,8 @@ class OccupancyProgram:
             below.append((-least[0], -least[1]))
         rows, sides = (np.array(x) for x in zip(*below, strict=True))
         flow, right = (np.array(x) for x in zip(*self.equal, strict=True))
-        found = linprog(-c, A_ub=rows, b_ub=sides, A_eq=flow, b_eq=right, method="highs")
+        tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+        sets = {"A_ub": rows, "b_ub": sides, "A_eq": flow, "b_eq": right}
+        found = linprog(-c, **sets, method="highs", options=tight)
         assert found.status == 0, found.message
         return -found.fun

@@ -21,7 +21,7 @@ from uli_fast._typing import F64, I64
 from uli_fast.kernels._jit import lean_by_type, lean_kernel, step
 from uli_fast.kernels.draws.binomial import successes
 from uli_fast.kernels.draws.stream import uniform
-from uli_fast.kernels.mdp.boxes import Boxes, holds, refresh
+from uli_fast.kernels.mdp.boxes import Boxes, Number, holds, refresh
 from uli_fast.kernels.mdp.episodes import drawn, multinomial
 from uli_fast.kernels.mdp.policy_log import PolicyLog, enter_block, is_full, regret_now
 from uli_fast.kernels.mdp.robust import (
@@ -106,7 +106,7 @@ def _next_entry(source: Any, row: Any, cdf: Any) -> Callable[..., int]:
     return lambda source, row, cdf: read(source, row)
 
 
-def next_entries(source: Any, row: int, cdf: F64, n: int, counts: I64) -> None:
+def next_entries(source: Any, row: Number, cdf: F64, n: int, counts: I64) -> None:
     """Add up which entries of a row are drawn at n visits (compiled code only)."""
     raise TypeError("next_entries is called from compiled kernels only")
 
@@ -154,7 +154,9 @@ def read_coins(source: I64, row: int, p: float, n: int) -> int:
 
 
 @lean_kernel
-def draw_row(boxes: Boxes, course: ModelCourse, source: Any, row: int, n: int, to: int) -> None:
+def draw_row(
+    boxes: Boxes, course: ModelCourse, source: Any, row: Number, n: int, to: Number
+) -> None:
     """Draw n visits of a row; add the moves to here[to]."""
     i = boxes.home[row]
     size, moved = boxes.size[i], course.here[2]

@@ -170,7 +170,7 @@ class ModelRun(PolicyRun):
             self.course = self.course._replace(first=first, facts=facts)
 
     def look_log(self) -> LookLog:
-        """What every look said, and what came of the actions."""
+        """Return what every look said, and what came of the actions."""
         n, course, view = int(self.course.clock[2]), self.course, self.view
         left: B1 = view.left
         mixed = self.rule.stochastic

@@ -12,13 +12,17 @@ rest, for all n at once.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from uli_fast._typing import F64, I64
 from uli_fast.kernels._jit import lean_kernel, lean_step, step
 from uli_fast.kernels.arms.kl import rise
+
+# Literal numbers are types of their own to Numba, and kernels would be compiled for each of them:
+# np.int64(1) is not.
+Number: TypeAlias = int | np.int64
 
 # Boxes are refreshed when a count has grown by this factor. The 1.02 of the proof leaves room for
 # rounding and for the dual gap of the value-constrained choice.
@@ -125,7 +129,9 @@ def sort_states(V: F64, order: I64) -> None:
 
 
 @lean_step
-def next_in_line(boxes: Boxes, i: int, V: F64, order: I64, last: int, at: int, sign: int) -> int:
+def next_in_line(
+    boxes: Boxes, i: int, V: F64, order: I64, last: Number, at: int, sign: Number
+) -> int:
     """Return the entry of a row whose state comes after that of entry ``last`` (-1: the first).
 
     ``at`` is how many came before. Full rows read it off ``order``, others search; ``sign`` is
@@ -146,14 +152,15 @@ def next_in_line(boxes: Boxes, i: int, V: F64, order: I64, last: int, at: int, s
 
 
 @lean_kernel
-def extreme(boxes: Boxes, row: int, V: F64, order: I64, sign: int) -> float:
+def extreme(boxes: Boxes, row: Number, V: F64, order: I64, sign: Number) -> float:
     """Return the largest (sign 1) or smallest (-1) P V over the box of a row.
 
     Begin with ``low``, hand out what is missing to 1 in the order of V. ``order`` is by falling
     V; it is needed where rows are full.
     """
     i = boxes.home[row]
-    rest, x, last = boxes.rest[i], 0.0, np.int64(-1)
+    last: Number = np.int64(-1)
+    rest, x = boxes.rest[i], 0.0
     for j in range(boxes.size[i]):
         x += boxes.low[i, j] * V[boxes.to[i, j]]
     for at in range(boxes.size[i]):
@@ -168,18 +175,16 @@ def extreme(boxes: Boxes, row: int, V: F64, order: I64, sign: int) -> float:
 
 @step
 def most(boxes: Boxes, row: int, V: F64, order: I64) -> float:
-    """Return the largest P V over the box of a row.
-
-    Literal numbers become types of their own, and kernels would be compiled for each of them.
-    """
+    """Return the largest P V over the box of a row."""
     return extreme(boxes, np.int64(row), V, order, np.int64(1))
 
 
 @lean_kernel
-def push(boxes: Boxes, row: int, V: F64, order: I64, mass: float, x: F64) -> None:
+def push(boxes: Boxes, row: Number, V: F64, order: I64, mass: float, x: F64) -> None:
     """Add to x, (S,), the mass that the row with the largest P V sends to each state."""
     i = boxes.home[row]
-    rest, last = boxes.rest[i], np.int64(-1)
+    last: Number = np.int64(-1)
+    rest = boxes.rest[i]
     for j in range(boxes.size[i]):
         x[boxes.to[i, j]] += mass * boxes.low[i, j]
     for at in range(boxes.size[i]):
@@ -192,13 +197,14 @@ def push(boxes: Boxes, row: int, V: F64, order: I64, mass: float, x: F64) -> Non
 
 
 @lean_kernel
-def spread(boxes: Boxes, row: int, mid: F64, half: F64, order: I64) -> float:
+def spread(boxes: Boxes, row: Number, mid: F64, half: F64, order: I64) -> float:
     """Return min over c of the sum of (high - low) (|mid - c| + half): c is a weighted median.
 
     ``order`` is by falling mid.
     """
     i = boxes.home[row]
-    total, passed, last = 0.0, 0.0, np.int64(-1)
+    last: Number = np.int64(-1)
+    total, passed = 0.0, 0.0
     for j in range(boxes.size[i]):
         total += boxes.high[i, j] - boxes.low[i, j]
     for at in range(boxes.size[i]):

@@ -236,7 +236,7 @@ def choose_widest(boxes: Boxes, look: View, choice: Choice) -> float:
     for h in range(choice.one.shape[0]):
         for s in range(choice.one.shape[1]):
             choice.two[h, s], choice.mix[h, s] = choice.one[h, s], 1.0
-    return min(W, look.start[0] - look.start[2])
+    return float(min(W, look.start[0] - look.start[2]))
 
 
 @step

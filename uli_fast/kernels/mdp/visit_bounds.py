@@ -14,7 +14,7 @@ from uli_fast.kernels.mdp.robust import TIE, Choice, row_of
 def most_to(boxes: Boxes, row: int, j: int) -> float:
     """Return the largest probability of entry j of a row."""
     i = boxes.home[row]
-    return min(boxes.high[i, j], boxes.low[i, j] + boxes.rest[i])
+    return float(min(boxes.high[i, j], boxes.low[i, j] + boxes.rest[i]))
 
 
 @step

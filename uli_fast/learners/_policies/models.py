@@ -58,7 +58,8 @@ def row_table(allowed: B1, successors: B1 | None, support: B1 | None, pooled: bo
 
 def allowed_actions(points: B1, A: int) -> B1:
     """Return which actions may be chosen, (H, S, A): where nothing is decided, action 0."""
-    return points[:, :, None] | (np.arange(A) == 0)
+    allowed: B1 = points[:, :, None] | (np.arange(A) == 0)
+    return allowed
 
 
 def new_boxes(rows: RowTable) -> Boxes:
