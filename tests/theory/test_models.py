@@ -1,8 +1,10 @@
 """The steps of docs/proofs_models.md, checked without the package: exactly, or by another road."""
 
 import math
+import re
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -467,3 +469,16 @@ def test_plausible_visits_are_paid_for_by_true_ones(seed):
             before = sum((true[j] * led[j]).sum() for j in range(h))
             assert (true[h].sum(axis=-1) <= most[h] + 1e-12).all()
             assert (most[h] <= (1 + 1 / H) ** h * (true[h].sum(axis=-1) + before) + 1e-12).all()
+
+
+def test_the_page_names_tests_that_exist():
+    root = Path(__file__).parent.parent.parent
+    files = {"T": __file__, "G": root / "tests/guarantees/test_model_boxes.py"}
+    files |= {"K": root / "tests/problems/test_known_structure.py"}
+    text = {key: Path(file).read_text("utf-8") for key, file in files.items()}
+    named = re.findall(
+        r"([TGK])::(test_\w+)", (root / "docs/proofs_models.md").read_text(encoding="utf-8")
+    )
+    assert len(set(named)) > 25
+    for key, name in named:
+        assert f"def {name}(" in text[key]
