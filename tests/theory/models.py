@@ -78,6 +78,8 @@ class Look(NamedTuple):
     left: np.ndarray
     b: np.ndarray  # (H + 1, S, A)
     g: np.ndarray
+    wide: np.ndarray  # Qmax - Qmin: where sums of b are cut off
+    lag: np.ndarray  # Vmax - Qmin: where sums of g are
     Vmax: np.ndarray  # (H + 2, S)
     Vlow: np.ndarray
     Vmin: np.ndarray
@@ -90,7 +92,7 @@ def look(l, u, r, left):  # noqa: E741
     H, S, A, _ = l.shape
     left = left.copy()
     Vmax, Vlow, Vmin = np.zeros((3, H + 2, S))
-    b, g = np.zeros((2, H + 1, S, A))
+    b, g, wide, lag = np.zeros((4, H + 1, S, A))
     for h in range(H, -1, -1):
         for s in range(S):
             actions = np.flatnonzero(left[h, s])
@@ -114,20 +116,24 @@ def look(l, u, r, left):  # noqa: E741
             Vmax[h, s] = max(up[a] for a in kept)
             Vmin[h, s] = min(least_[a] for a in kept)
             for a in kept:
+                wide[h, s, a], lag[h, s, a] = up[a] - least_[a], Vmax[h, s] - least_[a]
                 others = [up[c] for c in kept if c != a]
                 g[h, s, a] = max(0.0, max(others) - low[a]) if others else 0.0
     b, g = b * left, g * left
-    return Look(left, b, g, Vmax, Vlow, Vmin, Vmax[0, 0], Vlow[0, 0])
+    return Look(left, b, g, wide, lag, Vmax, Vlow, Vmin, Vmax[0, 0], Vlow[0, 0])
 
 
-def optimistic(reward, l, u, left, cut=False):  # noqa: E741
+def optimistic(reward, l, u, left, cut=None):  # noqa: E741
     """Return the largest sum of rewards over policies and plausible models, policy and model."""
     values, policy, model = inductions(reward, l, u, left, cut)
     return float(values[0, 0]), policy, model
 
 
-def inductions(reward, l, u, left, cut=False):  # noqa: E741
-    """Return the same from every stage and state on, (H + 2, S), policy and model."""
+def inductions(reward, l, u, left, cut=None):  # noqa: E741
+    """Return the same from every stage and state on, (H + 2, S), policy and model.
+
+    ``cut``, (H + 1, S, A), is what no sum exceeds, wherever it begins.
+    """
     H, S, A, _ = l.shape
     V, policy, model = np.zeros((H + 2, S)), np.zeros((H + 1, S, A)), np.zeros((H, S, A, S))
     for h in range(H, -1, -1):
@@ -138,11 +144,17 @@ def inductions(reward, l, u, left, cut=False):  # noqa: E741
                 if h < H:
                     model[h, s, a] = extreme(l[h, s, a], u[h, s, a], V[h + 1])
                     value += model[h, s, a] @ V[h + 1]
-                values[a] = min(value, H - h) if cut else value
+                values[a] = value if cut is None else min(value, cut[h, s, a])
             if values:
                 best = max(values, key=values.get)
                 V[h, s], policy[h, s, best] = values[best], 1.0
     return V, policy, model
+
+
+def stages_left(l):  # noqa: E741
+    """Return H - h at stage h: the simplest place to cut."""
+    H, S, A, _ = l.shape
+    return np.broadcast_to(np.arange(H, -1.0, -1.0)[:, None, None], (H + 1, S, A))
 
 
 def occupancy(policy, P):

@@ -205,23 +205,31 @@ def test_everything_is_monotone(seed, rewards):
     for _, truth, boxes, found in courses(seed, rewards):
         args = boxes.l, boxes.u, found.left
         W, _ = models.programme(found.b, truth.r, *args, min(found.L, found.U))
-        cut, _, _ = models.optimistic(found.b, *args, cut=True)
-        C2, _, _ = models.optimistic(found.g, *args)
+        cut, _, _ = models.optimistic(found.b, *args, cut=found.wide)
+        loose, _, _ = models.optimistic(found.b, *args, cut=models.stages_left(boxes.l))
+        C2, _, _ = models.optimistic(found.g, *args, cut=found.lag)
+        whole, _, _ = models.optimistic(found.g, *args)
         if before is not None:
-            old, old_W, old_cut = before
+            old, old_W, old_cut, old_loose = before
             assert (found.left <= old.left).all()
             assert (found.b <= old.b + 1e-12)[found.left].all()
             assert found.U <= old.U + 1e-12 and found.L >= old.L - 1e-12
             assert (found.Vlow >= old.Vlow - 1e-12).all()
             assert (found.Vmin >= old.Vmin - 1e-12).all()
-            assert W <= old_W + 1e-7 and cut <= old_cut + 1e-12
+            assert W <= old_W + 1e-7
+            assert cut <= old_cut + 1e-12 and loose <= old_loose + 1e-12
+            assert (found.wide <= old.wide + 1e-12)[found.left].all()
         # Theorem 1; from any stage and state on, what is open covers what is unknown, cut or not.
-        for each in (False, True):
+        for each in (None, models.stages_left(boxes.l), found.wide):
             open_, _, _ = models.inductions(found.b, *args, cut=each)
             assert (found.Vmax - found.Vlow <= open_ + 1e-9).all()
+            for h, s, a in np.argwhere(found.left[:-1]):  # nor is it lost on the way
+                onward = models.most(boxes.l[h, s, a], boxes.u[h, s, a], open_[h + 1])
+                assert onward <= open_[h, s] + 1e-12
         assert found.U - found.L <= W + 1e-7
-        assert C2 <= 2 * (3 - 1) * cut + 1e-9
-        before = found, W, cut
+        assert C2 <= whole + 1e-12 and cut <= loose + 1e-12
+        assert whole <= 2 * (3 - 1) * cut + 1e-9
+        before = found, W, cut, loose
 
 
 @pytest.mark.parametrize(("seed", "rewards"), CASES)
@@ -230,7 +238,7 @@ def test_certificates_hold(seed, rewards):
     for rng, truth, boxes, found in courses(seed, rewards):
         args = boxes.l, boxes.u, found.left
         best = truth.best()
-        C2, _, _ = models.optimistic(found.g, *args)
+        C2, _, _ = models.optimistic(found.g, *args, cut=found.lag)
         for _ in range(10):
             assert best - truth.value(random_policy(rng, found.left)) <= C2 + 1e-12
         W, _ = models.programme(found.b, truth.r, *args, found.L)
@@ -271,10 +279,10 @@ def test_what_is_open_is_paid_for_by_true_visits(seed, rewards):
         y = np.where(boxes.boxed > 0, terms / n, np.inf)
         for h in range(H):
             assert (found.b[h] <= (H - h) * tau[h] + 1e-12).all()
-        for cut in (False, True):
+        for cut in (None, models.stages_left(boxes.l), found.wide):
             W, policy, _ = models.optimistic(found.b, *args, cut=cut)
             visits = models.occupancy(policy, truth.P)[:H]
-            later = [H - h - 1 if cut else (H - h - 1) * (H - h) / 2 for h in range(H)]
+            later = [H - h - 1 if cut is not None else (H - h - 1) * (H - h) / 2 for h in range(H)]
             paid = [(visits[h] * tau[h]).sum() for h in range(H)]
             total = sum((H - h + later[h]) * paid[h] for h in range(H))
             assert W <= total + 1e-12
@@ -394,7 +402,7 @@ def run(seed, play, sizes, T, delta=0.1, eta=0.1, n0=16, rewards="continuous", t
         left = found.left
         args = boxes.l, boxes.u, left
         if play == "deterministic":
-            W, policy, _ = models.optimistic(found.b, *args, cut=True)
+            W, policy, _ = models.optimistic(found.b, *args, cut=found.wide)
         else:
             _, likely, _ = models.optimistic(truth.r, *args)
             W, x = models.programme(found.b, truth.r, *args, found.L - 1e-9)

@@ -19,8 +19,8 @@ What the learner must do for F to hold:
   visits per episode at a stage.
 - "stochastic" plays the occupancy with the largest sum of b among those worth L or more, b being
   the width of a row; "deterministic" the policy of the induction that is *cut off*,
-  B_h(s, a) = min(H - h, b_h(s, a) + max P B_{h+1}) with stages 1..H, H - h of them left: without
-  the cut its F would be larger.
+  B_h(s, a) = min(Qmax - Qmin, b_h(s, a) + max P B_{h+1}), or at H - h, the stages left: without
+  a cut its F would be larger.
 - Either attains the largest width up to the factor ATTAINED.
 - With H = 1 the best actions are known: F = 0.
 """
