@@ -267,11 +267,6 @@ class Truth(NamedTuple):
     left: np.ndarray  # all actions; at the start node one
 
     @property
-    def entries(self):
-        H, S, A, _ = self.P.shape
-        return (S if S > 2 else 1) * ((H - 1) * S * A + 1)
-
-    @property
     def rows(self):
         H, S, A, _ = self.P.shape
         return (H - 1) * S * A + 1
@@ -314,20 +309,34 @@ def lam(n, entries, delta):
 
 
 class Boxes:
-    """Counts and the running intersection of their boxes."""
+    """Counts and the running intersection of their boxes; pooled: stages share their counts."""
 
-    def __init__(self, truth, delta, factor=1.0):
-        self.truth, self.delta, self.factor = truth, delta, factor
+    def __init__(self, truth, delta, pooled=False):
+        self.truth, self.delta, self.pooled = truth, delta, pooled
         shape = truth.P.shape
         self.counts = np.zeros(shape, np.int64)
         self.boxed = np.zeros(shape[:3], np.int64)  # visits at the last renewal
         self.l, self.u = np.zeros(shape), np.ones(shape)
 
+    @property
+    def seen(self):
+        """Counts as the boxes know them: every stage after the start has those of all."""
+        if not self.pooled:
+            return self.counts
+        shared = self.counts[1:].sum(axis=0, keepdims=True)
+        return np.concatenate([self.counts[:1], np.repeat(shared, len(self.counts) - 1, axis=0)])
+
+    @property
+    def entries(self):
+        H, S, A, _ = self.truth.P.shape
+        stages = 1 if self.pooled else H - 1
+        return (S if S > 2 else 1) * (stages * S * A + 1)
+
     def renew(self):
-        n = self.counts.sum(axis=-1)
+        seen = self.seen
+        n = seen.sum(axis=-1)
         for h, s, a in np.argwhere((n > 0) & (n >= 1.02 * self.boxed)):
-            term = self.factor * lam(n[h, s, a], self.truth.entries, self.delta)
-            low, high = box(self.counts[h, s, a], term)
+            low, high = box(seen[h, s, a], lam(n[h, s, a], self.entries, self.delta))
             self.l[h, s, a] = np.maximum(self.l[h, s, a], low)
             self.u[h, s, a] = np.minimum(self.u[h, s, a], high)
             self.boxed[h, s, a] = n[h, s, a]
