@@ -223,6 +223,14 @@ LEARNERS = (
         ),
     ),
     LearnerRow(
+        "ModelElimination",
+        "learners.model_elimination",
+        "policies",
+        "Elimination of actions by plausible models",
+        live=False,
+        examples=({}, {"play": "stochastic"}),
+    ),
+    LearnerRow(
         "UCBVI", "learners.ucbvi", "policies", "The optimistic rival", live=False, tuned=True
     ),
     LearnerRow("UBEV", "learners.ubev", "policies", "The uniform-PAC rival", live=False),

@@ -82,6 +82,12 @@ from uli_fast._check.runs import (
     sections,
     shard,
 )
+from uli_fast._check.structure import (
+    covers_first_states,
+    covers_transitions,
+    initial_mask,
+    successor_mask,
+)
 from uli_fast._check.words import (
     LONGEST_REASON,
     called,
@@ -108,6 +114,8 @@ __all__ = [
     "called",
     "candidates",
     "context_rows",
+    "covers_first_states",
+    "covers_transitions",
     "decision",
     "decision_points",
     "decisions",
@@ -124,6 +132,7 @@ __all__ = [
     "horizon",
     "in_open_unit",
     "index",
+    "initial_mask",
     "initial_state",
     "initial_states",
     "inner_products",
@@ -168,6 +177,7 @@ __all__ = [
     "state_set",
     "stochastic",
     "subgaussian",
+    "successor_mask",
     "text",
     "tuned_horizon",
     "unit_noise",

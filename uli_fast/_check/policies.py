@@ -161,28 +161,50 @@ def decision_points(name: str, value: Any, free: B1) -> B1:
     return result
 
 
-def denied_choice(points: B1, rewards: F64, support: B1) -> tuple[int, int] | None:
-    """Return a stage and state that is reached and undecided although its rewards differ.
+def denied_choice(
+    points: B1, rewards: F64, support: B1, successors: B1 | None = None
+) -> tuple[int, int] | None:
+    """Return a stage and state that is reached and undecided although its actions differ.
 
-    Transitions are not known, so only what is certain counts: a state in which episodes may
-    begin, and a stage whose states are all of this kind.
+    Transitions are not known, so only what is certain counts: rewards that differ, or actions
+    that have no possible successor in common; a state in which episodes may begin, and a stage
+    whose possible states are all of this kind.
     """
-    denied = ~points & (rewards != rewards[:, :, :1]).any(axis=2)
-    denied[0] &= support
-    denied[1:] &= denied[1:].all(axis=1, keepdims=True)
+    differ = (rewards != rewards[:, :, :1]).any(axis=2)
+    possible = np.ones_like(points)
+    possible[0] = support
+    if successors is not None:
+        differ[:-1] |= ~_overlap(successors[:-1])
+        for h in range(len(points) - 1):
+            possible[h + 1] = successors[h, possible[h]].any(axis=(0, 1))
+    denied = ~points & differ & possible
+    denied[1:] &= (denied[1:] | ~possible[1:]).all(axis=1, keepdims=True)
     found = np.argwhere(denied)
     return (int(found[0, 0]), int(found[0, 1])) if found.size else None
 
 
-def kept_choices(name: str, points: B1, rewards: F64, support: B1) -> None:
-    """Refuse a mask of decision points that the known rewards contradict."""
-    found = denied_choice(points, rewards, support)
+def _overlap(successors: B1) -> B1:
+    """Say where any two actions have a possible successor in common, (H, S)."""
+    A = successors.shape[2]
+    overlap: B1 = np.ones(successors.shape[:2], np.bool_)
+    for a in range(A):
+        for b in range(a):
+            overlap &= (successors[:, :, a] & successors[:, :, b]).any(axis=-1)
+    return overlap
+
+
+def kept_choices(
+    name: str, points: B1, rewards: F64, support: B1, successors: B1 | None = None
+) -> None:
+    """Refuse a mask of decision points that the known rewards or successors contradict."""
+    found = denied_choice(points, rewards, support, successors)
     if found is not None:
         h, s = found
         each = "" if h == 0 else " and at every other state of this stage"
+        what = "rewards" if (rewards[h, s] != rewards[h, s, 0]).any() else "successors"
         raise ArgumentError(
             name,
-            f"must be True at stage {h}, state {s}: its actions have different rewards{each}, "
+            f"must be True at stage {h}, state {s}: its actions have different {what}{each}, "
             "so there is something to decide",
         )
 

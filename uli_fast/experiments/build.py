@@ -22,6 +22,8 @@ PARTS: dict[str, Mapping[str, RegistryRow]] = {
     "base": _registry.learners(base=True),
     "arm_set": _registry.PLAIN_SETS,
 }
+# What learners are told about a tabular MDP if the key is true, and the method that tells it.
+STRUCTURE = {"restricted": "restricted", "known_structure": "with_known_structure"}
 MOST_CELLS = 50_000  # of an experiment: a learner on a problem, each with a folder of its own
 # LinearBandit decides by what it is given which kind it is.
 LINEAR = ("theta", "arms", "sigma", "noise", "names", "arm_set")
@@ -38,15 +40,16 @@ def problem_of(key: str, table: Mapping[str, Any]) -> Any:
             raise ConfigError(f"{key}.dataset", unknown(name, datasets.names()))
         return datasets.load(name)
     parameters = dict(table)
-    restricted = parameters.pop("restricted", False)
-    if not isinstance(restricted, bool):
-        raise ConfigError(f"{key}.restricted", f"must be true or false, got {restricted!r}")
+    told = {name: parameters.pop(name, False) for name in STRUCTURE}
+    for name, wanted in told.items():
+        if not isinstance(wanted, bool):
+            raise ConfigError(f"{key}.{name}", f"must be true or false, got {wanted!r}")
     made = _made(key, parameters, PROBLEMS)
-    if not restricted:
-        return made
-    if not hasattr(made, "restricted"):
-        raise ConfigError(f"{key}.restricted", "is for tabular MDPs")
-    return made.restricted()
+    for name in (name for name, wanted in told.items() if wanted):
+        if not hasattr(made, STRUCTURE[name]):
+            raise ConfigError(f"{key}.{name}", "is for tabular MDPs")
+        made = getattr(made, STRUCTURE[name])()
+    return made
 
 
 def learner_of(key: str, table: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64, Form
-from uli_fast.guarantees import betting_looks, phase_bounds
+from uli_fast.guarantees import betting_looks, model_boxes, phase_bounds
 from uli_fast.guarantees.policy_schedule import Size, phase_ends
 
 
@@ -121,6 +121,8 @@ FORMULAS: dict[str, Callable[[F64, float, Mapping[str, float]], F64]] = {
     "META-Exp3P": _meta,
     "META-GeometricHedge": _meta,
     "META-GeometricHedge-unbounded": _meta_unbounded,
+    "MODEL-deterministic": partial(model_boxes.bound, "deterministic"),
+    "MODEL-stochastic": partial(model_boxes.bound, "stochastic"),
     "POLICY-proved": partial(_policy, "proved"),
     "POLICY-sharp": partial(_policy, "sharp"),
     "SE-MAB-schedule": _se_mab_schedule,
@@ -135,6 +137,13 @@ def formula(name: str, form: Form) -> str:
     return name if form == "paper" else f"{name}-schedule"
 
 
+_MODEL_SOURCES = (
+    Constant(
+        "0.9 delta", model_boxes.BOXES, "boxes; a tenth is for visits (docs/proofs_models.md)"
+    ),
+    Constant("w(S)", math.sqrt(0.5), "min(1.932 sqrt(S), S / sqrt(2)): half a row's widths"),
+    Constant("1.02", model_boxes.REFRESHED, "boxes are renewed when visits have grown by this"),
+)
 _SOURCES: dict[str, tuple[Constant, ...]] = {
     "BET": (
         Constant(
@@ -183,6 +192,14 @@ _SOURCES: dict[str, tuple[Constant, ...]] = {
     "PE-linear-schedule": (
         Constant("8 2^-l", 8.0, "survivors of phase l - 1: 2^(2-l) and two errors of 2^(1-l)"),
         Constant("4 d", 4.0, "phases of ceil(m_l) + s - 1 rounds, s arms of a design at most"),
+    ),
+    "MODEL-deterministic": (
+        Constant("2 (H - 1) W", 2.0, "each stage but the last loses at most two widths"),
+        *_MODEL_SOURCES,
+    ),
+    "MODEL-stochastic": (
+        Constant("2 W", 2.0, "a policy's value, and the best one, are known up to W each"),
+        *_MODEL_SOURCES,
     ),
     "POLICY-proved": (
         Constant("4 2^-m", 4.0, "phase m keeps gaps of at most 2^-m + 2 2^(-m-1) = 4 2^-(m+1)"),

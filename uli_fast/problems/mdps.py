@@ -1,6 +1,7 @@
 """Small tabular MDPs by name, and random ones.
 
-All of them leave every choice to the learner; ``.restricted()`` keeps those that matter.
+All of them leave every choice to the learner; ``.restricted()`` keeps those that matter. None
+tells it what is possible; ``.with_known_structure()`` does.
 """
 
 from __future__ import annotations

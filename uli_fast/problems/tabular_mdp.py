@@ -48,6 +48,14 @@ class TabularMDP:
         states do not matter). This is knowledge of the structure, handed to the learner: it
         changes no value, and shrinks the number of policies. By default True everywhere;
         see :meth:`restricted`.
+    successors
+        Mask (H, S, A, S), or (S, A, S) if the same at every stage: the states that may follow
+        a state and action. It is knowledge handed to the learner, and True wherever the
+        probability is positive; by default the learner must expect any state.
+        See :meth:`with_known_structure`.
+    initial_support
+        The states in which an episode may begin, a mask (S,) or their numbers; knowledge
+        handed to the learner, by default any state.
     label
         A name to print.
 
@@ -59,6 +67,8 @@ class TabularMDP:
         The rewards on the learner's scale [0, 1], (H, S, A).
     decision_points
         Where choices are left to the learner, (H, S).
+    successors, initial_support
+        What the learner is told, (H, S, A, S) and (S,); None: any state is possible.
     horizon, n_states, n_actions
         H, S and A.
     """
@@ -66,6 +76,10 @@ class TabularMDP:
     horizon: int
     n_states: int
     n_actions: int
+    # An MDP has them as attributes of its own only where they are known: nothing else tells it
+    # from an MDP of earlier versions (_support/fingerprint.py).
+    successors: B1 | None = None
+    initial_support: B1 | None = None
 
     def __init__(
         self,
@@ -77,6 +91,8 @@ class TabularMDP:
         low: float = 0.0,
         high: float = 1.0,
         decision_points: Any = None,
+        successors: Any = None,
+        initial_support: Any = None,
         label: str = "TabularMDP",
     ) -> None:
         self.label = _check.text("label", label)
@@ -90,6 +106,21 @@ class TabularMDP:
         self.decision_points: B1 = points
         for table in (self.transitions, self.rewards, self.unit_rewards, self.initial, points):
             table.flags.writeable = False
+        self._learn(
+            _check.successor_mask("successors", successors, self.rewards.shape),
+            _check.initial_mask("initial_support", initial_support, self.n_states),
+        )
+
+    def _learn(self, successors: B1 | None, initial_support: B1 | None) -> None:
+        """Keep what is known, if it is true."""
+        if successors is not None:
+            _check.covers_transitions("successors", successors, self.transitions)
+            successors.flags.writeable = False
+            self.successors = successors
+        if initial_support is not None:
+            _check.covers_first_states("initial_support", initial_support, self.initial)
+            initial_support.flags.writeable = False
+            self.initial_support = initial_support
 
     @classmethod
     def from_gymnasium(cls, env: Any, horizon: int, restricted: bool = True) -> Self:
@@ -98,7 +129,8 @@ class TabularMDP:
         It is read off the table P of the unwrapped environment; its own time limit is
         ignored. Rewards are the expected ones of a state and action. An episode that is done
         earns nothing more: it stays in its last state if that is absorbing and without reward,
-        else in an extra state.
+        else in an extra state. What the table calls possible is known to the learner: it fills
+        ``successors``, and the law of the first state ``initial_support``.
 
         Parameters
         ----------
@@ -134,6 +166,7 @@ class TabularMDP:
             high=high if low < high else 1.0,
             label=getattr(getattr(env, "spec", None), "id", "TabularMDP"),
         )
+        mdp = mdp.with_known_structure()
         return mdp.restricted() if restricted else mdp
 
     def restricted(self) -> Self:
@@ -144,6 +177,16 @@ class TabularMDP:
         same = copy(self)
         same.decision_points = ~self._free
         same.decision_points.flags.writeable = False
+        return same
+
+    def with_known_structure(self) -> Self:
+        """Return the same MDP, with the learner told what is possible, though not how probable.
+
+        ``successors`` and ``initial_support`` are True where probabilities are positive. No
+        value changes; a learner that makes use of them has less to find out.
+        """
+        same = copy(self)
+        same._learn(self.transitions > 0.0, self.initial > 0.0)
         return same
 
     @property

@@ -106,6 +106,12 @@ def last_mistake(last_play: I64, gaps: F64, eps: float = 0.0) -> I64:
     return last
 
 
+def at_looks(first: I64, said: F64, rounds: I64) -> F64:
+    """Return what the last look up to each round said, (M, P); rows end with zeros."""
+    rows = zip(first, said, strict=True)
+    return np.stack([x[np.searchsorted(f[f > 0], rounds, side="right") - 1] for f, x in rows])
+
+
 def gap_from(last_play: I64, gaps: F64, rounds: I64) -> F64:
     """Return the largest gap played at or after each of the rounds, (M, P)."""
     still = last_play[:, None, :] >= rounds[None, :, None]

@@ -16,8 +16,9 @@ from uli_fast.results.tables import Blocks, DecisionTable, PhaseTable, stacked
 if TYPE_CHECKING:
     from uli_fast.kernels.mdp.policy_log import PolicyLog
     from uli_fast.learners._base import Learner
-    from uli_fast.learners._policies.runs import PhaseNote
+    from uli_fast.learners._policies.runs import LookLog, PhaseNote
     from uli_fast.learners._sets import BlockLog
+    from uli_fast.problems.tabular_mdp import TabularMDP
 
 
 def runs_of(
@@ -77,8 +78,11 @@ def counted_arms(logs: Sequence[BlockLog], names: tuple[str, ...], gaps: F64) ->
     return DecisionTable("arms", plays, last, gaps, names)
 
 
-def policy_table(logs: Sequence[PolicyLog], scale: float) -> DecisionTable:
-    """Return the policies that were played as a table; gaps come in reward units."""
+def policy_table(logs: Sequence[PolicyLog], scale: float, mixed: bool = False) -> DecisionTable:
+    """Return the policies that were played as a table; gaps come in reward units.
+
+    Those that draw their actions (mixed) are not kept.
+    """
     sizes = [int(log.size[0]) for log in logs]
 
     def column(name: str) -> Any:
@@ -91,7 +95,7 @@ def policy_table(logs: Sequence[PolicyLog], scale: float) -> DecisionTable:
         plays=column("plays"),
         last=column("last"),
         gaps=scale * column("gap"),
-        policies=column("policy") if room <= LARGEST_POLICIES else None,
+        policies=column("policy") if room <= LARGEST_POLICIES and not mixed else None,
     )
 
 
@@ -102,6 +106,20 @@ def policy_phases(notes: Sequence[Sequence[PhaseNote]], scale: float) -> PhaseTa
     rounds = [np.array([x[:2] for x in each], np.int64).reshape(1, -1, 2) for each in notes]
     facts = [np.array([x[2:] for x in each], np.float64).reshape(1, -1, 3) for each in notes]
     return PhaseTable(rounds=stacked(rounds), facts=stacked(facts) * [1.0, scale, 1.0])
+
+
+def look_names(looks: Sequence[LookLog], problem: TabularMDP) -> dict[str, Any]:
+    """Return what looks said, by the public names of a record, in reward units."""
+    low = problem.horizon * problem.low
+    facts = [x.facts * problem.scale + [0.0, 0.0, low, low, 0.0] for x in looks]
+    return {
+        "look_first": stacked([x.first[None] for x in looks]),
+        "look_facts": stacked([each[None] for each in facts]),
+        "actions_left": np.stack([x.left for x in looks]),
+        "actions_dropped": np.stack([x.dropped for x in looks]),
+        "empty_at": np.array([x.empty_at for x in looks]),
+        "event_held": np.array([x.held for x in looks]),
+    }
 
 
 def event_held(notes: Sequence[Sequence[PhaseNote]]) -> B1 | None:

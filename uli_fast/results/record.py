@@ -44,6 +44,11 @@ ARRAYS: dict[str, tuple[str, str]] = {
     "visits": ("int64", "MHSA"),
     "phase_rounds": ("int64", "Mp2"),
     "phase_facts": ("float64", "Mp3"),
+    "look_first": ("int64", "Mk"),
+    "look_facts": ("float64", "Mk5"),
+    "actions_left": ("bool", "MHSA"),
+    "actions_dropped": ("int64", "MHSA"),
+    "empty_at": ("int64", "M"),
     "tv_spent": ("float64", "M"),
     "seconds": ("float64", "M"),
 }
@@ -147,6 +152,12 @@ class RunRecord:
     tv_spent: F64 | None = None  # (M,) of it, where it is positive
     elapsed: float = 0.0  # seconds, from the call to the result
     seconds: F64 | None = None  # (M,) of playing; None in files of versions before 0.7
+    # Where boxes of plausible models are looked at from time to time, filled up with zeros.
+    look_first: I64 | None = None  # (M, looks) first episode after each look
+    look_facts: F64 | None = None  # (M, looks, 5) certificate, width, upper and lower value, gap
+    actions_left: B1 | None = None  # (M, H, S, A)
+    actions_dropped: I64 | None = None  # (M, H, S, A) first episode without an action, 0 if never
+    empty_at: I64 | None = None  # (M,) first episode without a plausible model, 0 if never
 
     def __post_init__(self) -> None:
         columns: dict[str, dict[str, Any]] = defaultdict(dict)

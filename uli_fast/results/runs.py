@@ -48,6 +48,15 @@ class Runs(RunRecord):
         (M, D), for the D policies that were played, filled up with zeros.
     policies, visits
         On tabular MDPs: those policies, (M, D, H, S), and the visits (M, H, S, A).
+    look_first, look_facts
+        Where plausible models are looked at from time to time: the first episode after each
+        look, (M, looks), and what it said, (M, looks, 5): the certificate (of all policies left,
+        NaN once it is withdrawn), the width of the values still possible, the largest and the
+        surely attainable value, and the gap of the policy that was played.
+    actions_left, actions_dropped, empty_at
+        There too: which actions are left at the horizon and the first episode without each
+        dropped one (0: never), (M, H, S, A); the first episode at which no model was plausible
+        any more (0: never), (M,).
     phases, event_held
         Phase by phase, where the learner has phases; whether all estimates were good enough:
         every interval or phase estimate that was made by the horizon held its mean. Its law
@@ -98,6 +107,24 @@ class Runs(RunRecord):
     def gap_from(self, rounds: I64) -> F64:
         """Return the largest gap played at or after each of the rounds, (M, P)."""
         return metrics.gap_from(self.made().last, self.known_gaps(), rounds)
+
+    @property
+    def certificates(self) -> F64:
+        """What bounds the gaps of all policies left at the recorded rounds, (M, P).
+
+        NaN where it was withdrawn, because what was seen contradicts itself.
+        """
+        return self._looked_up(0)
+
+    @property
+    def played_gaps(self) -> F64:
+        """The gap of what was played at the recorded rounds, (M, P), where looks are recorded."""
+        return self._looked_up(4)
+
+    def _looked_up(self, fact: int) -> F64:
+        if self.look_first is None or self.look_facts is None:
+            raise UnsupportedError(f"{self.learner} makes no looks, so that nothing was certified")
+        return metrics.at_looks(self.look_first, self.look_facts[:, :, fact], self.rounds)
 
     def on_inferior(self, by: int | None = None) -> I64:
         """Return the plays of arms with a gap, by the horizon or by a recorded round, (M,).

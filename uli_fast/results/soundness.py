@@ -34,6 +34,7 @@ ROUNDING = 1e-9  # that sums of floats may differ by, relative to the largest
 TOGETHER = (
     tuple(name for name in ARRAYS if name.startswith("block_") or name == "phase_work"),
     ("phase_rounds", "phase_facts"),
+    ("look_first", "look_facts", "actions_left", "actions_dropped", "empty_at"),
     ("final_plays", "last_play"),
 )
 
@@ -71,7 +72,7 @@ def _check_shapes(folder: Path, shapes: Mapping[str, tuple[int, ...]], n_names: 
             raise RunsFileError(f"{folder}: {' and '.join(names)} come together, or not at all")
     if "rounds" not in shapes or not {"last_play", "block_last"} & shapes.keys():
         raise RunsFileError(f"{folder} does not say what was played")
-    sizes: dict[str, int] = {"2": 2, "3": 3} | ({"D": n_names} if n_names else {})
+    sizes: dict[str, int] = {"2": 2, "3": 3, "5": 5} | ({"D": n_names} if n_names else {})
     for name, shape in shapes.items():
         letters = ARRAYS[name][1]
         if name == "gaps" and not n_names:  # of the policies that each replication played
@@ -147,9 +148,9 @@ def _numbers(runs: Runs) -> Claims:
             continue
         # Errors of phases that were cut short are NaN, and so is a ratio without a bound; arms
         # of a set have any sign, and a bound of 0 any ratio.
-        if name not in ("phase_facts", "ratios"):
+        if name not in ("phase_facts", "ratios", "look_facts"):
             yield np.isfinite(values).all(), f"{name} holds what is no number"
-        if name not in ("block_arms", "phase_facts"):
+        if name not in ("block_arms", "phase_facts", "look_facts"):
             least = np.nanmin(values) if name != "ratios" or not np.isnan(values).all() else 0.0
             yield least >= -_room(values), f"{name} holds a negative number"
     spent = 0.0 if runs.tv_spent is None else float(runs.tv_spent.sum())
@@ -213,6 +214,28 @@ def _policies(runs: Runs) -> Claims:
     if runs.visits is not None:
         per_stage = runs.visits.sum(axis=(2, 3))
         yield (per_stage == runs.horizon).all(), "its visits do not add up to the horizon"
+    yield from _looks(runs)
     if runs.phase_rounds is not None:
         first, last = runs.phase_rounds[:, :, 0], runs.phase_rounds[:, :, 1]
         yield (first <= last).all() and (last <= runs.horizon).all(), "its phases are not in order"
+
+
+def _looks(runs: Runs) -> Claims:
+    """Yield what holds of looks: certificates fall, and are withdrawn for good."""
+    if runs.look_first is None or runs.look_facts is None or runs.actions_dropped is None:
+        return
+    first, T = runs.look_first, runs.horizon
+    used = first > 0
+    yield (first[:, 0] == 1).all() and (used[:, :-1] >= used[:, 1:]).all(), "looks are wrong"
+    yield (first <= T).all() and (np.diff(first, axis=1) > 0)[used[:, 1:]].all(), "looks are wrong"
+    said, widths, tops, lows, gaps = np.moveaxis(runs.look_facts, 2, 0)
+    room = _room(runs.look_facts)
+    for values, sign in ((said, -1), (widths, -1), (tops, -1), (lows, 1)):
+        rises = sign * np.diff(values, axis=1)[used[:, 1:]]
+        yield not (rises < -room).any(), "what looks say becomes less certain"
+    assert runs.empty_at is not None and runs.actions_left is not None
+    withdrawn = used & (first >= runs.empty_at[:, None]) & (runs.empty_at[:, None] > 0)
+    yield (np.isnan(said) == withdrawn).all(), "certificates are withdrawn otherwise"
+    yield np.isfinite(runs.look_facts[:, :, 1:]).all() and (gaps >= 0.0).all(), "looks are wrong"
+    yield max(runs.actions_dropped.max(), runs.empty_at.max()) <= T, "looks come too late"
+    yield not (runs.actions_left & (runs.actions_dropped > 0)).any(), "a dropped action is left"

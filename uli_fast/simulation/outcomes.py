@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from uli_fast._typing import F64, I64, U64, Played
-from uli_fast.errors import SaturationWarning
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmBatch
 from uli_fast.learners._sets import BlockLog, PlayBlock
@@ -21,6 +20,7 @@ from uli_fast.results.played import (
     blocks_of,
     counted_arms,
     event_held,
+    look_names,
     policy_phases,
     policy_table,
     runs_of,
@@ -225,22 +225,25 @@ class PolicyOutcome:
         """Return what happened."""
         self._warn()
         logs, notes = [run.policy_log for run in self.played], [run.notes for run in self.played]
-        scale = self.setting.problem.scale
+        scale, looks = self.setting.problem.scale, [run.look_log() for run in self.played]
+        known = {"event_held": event_held(notes)}
+        if looks[0] is not None:
+            known = look_names(looks, self.setting.problem)
         return self.setting.runs(
             guarantee,
-            policy_table(logs, scale),
+            policy_table(logs, scale, mixed=looks[0] is not None and looks[0].mixed),
             policy_phases(notes, scale),
             recorded_regret=scale * np.stack([log.regret for log in logs]),
-            event_held=event_held(notes),
             visits=np.stack([run.visits for run in self.played]),
             seconds=self.seconds,
+            **known,
         )
 
     def _warn(self) -> None:
         """Say once what a run complains of."""
-        complaint = next((run.complaint for run in self.played if run.complaint), None)
-        if complaint:
-            warnings.warn(complaint, SaturationWarning, stacklevel=4)
+        run = next((run for run in self.played if run.complaint), None)
+        if run:
+            warnings.warn(run.complaint, run.warning, stacklevel=4)
 
 
 def blocks_on(problem: Any, logs: Sequence[BlockLog]) -> Blocks:

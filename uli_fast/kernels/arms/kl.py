@@ -25,11 +25,19 @@ def _done(step: float, room: float, where: float) -> bool:
 @lean_kernel
 def above(m: float, y: float) -> float:
     """Return d >= 0 with kl(m, m + d) = y; m + d is the largest q with kl(m, q) <= y."""
-    if m >= 1.0 or y <= 0.0:
+    return rise(m, 1.0 - m, y, False)
+
+
+@lean_kernel
+def rise(m: float, w: float, y: float, fine: bool) -> float:
+    """Do as ``above`` does, given w = 1 - m: where m is close to 1, m alone would lose digits.
+
+    Steps end where they would not change m + d or, if fine, 1 - m - d.
+    """
+    if w <= 0.0 or y <= 0.0:
         return 0.0
     if m <= 0.0:
         return -math.expm1(-y)
-    w = 1.0 - m
     # kl(m, q) >= w log(w / (1 - q)) + m log m
     low, high = 0.0, -w * math.expm1(-(y - m * math.log(m)) / w)
     target = math.sqrt(2.0 * y)
@@ -44,7 +52,7 @@ def above(m: float, y: float) -> float:
             high = d
         root = math.sqrt(2.0 * k)
         step = (target - root) * root * ((m + d) * (w - d) / d)
-        if _done(step, min(d, w - d), m + d):
+        if _done(step, min(d, w - d), w if fine else m + d):
             return d + step
         d += step
         if not low < d < high:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from uli_fast._typing import I64, U64
+from uli_fast._typing import B1, F64, I64, U64
+from uli_fast.errors import SaturationWarning
 from uli_fast.learners._base import Learner
 
 if TYPE_CHECKING:
@@ -29,6 +30,18 @@ class PhaseNote(NamedTuple):
     saturated: float  # share of episodes in whose initial state the optimistic value is still H
 
 
+class LookLog(NamedTuple):
+    """What the looks of a run said, on [0, 1] rewards, and what came of the actions."""
+
+    first: I64  # (l,) first episode after each look
+    facts: F64  # (l, 5) certificate, width, upper and lower value, gap of the policy played
+    left: B1  # (H, S, A) actions left
+    dropped: I64  # (H, S, A) first episode without an action, 0 if never dropped
+    empty_at: int  # first episode without a plausible model, 0 if there always is one
+    held: bool  # whether the truth was plausible at all looks
+    mixed: bool  # whether policies draw their actions
+
+
 @dataclass
 class PolicyRun:
     """One replication in progress."""
@@ -39,7 +52,8 @@ class PolicyRun:
     rounds: I64
     t: int = 0
     notes: list[PhaseNote] = field(default_factory=list)
-    complaint: str | None = None  # that something is wrong with the parameters
+    complaint: str | None = None  # that something is wrong, and as which warning
+    warning: type[Warning] = SaturationWarning
 
     def __post_init__(self) -> None:
         self.model = new_model(self.problem)
@@ -55,6 +69,10 @@ class PolicyRun:
     def played(self) -> I64:
         """Episodes played, (1,)."""
         return np.array([self.t])
+
+    def look_log(self) -> LookLog | None:
+        """Return what every look said, where a run makes looks."""
+        return None
 
     def make_room(self) -> None:
         """Double the log."""
