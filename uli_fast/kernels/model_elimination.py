@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import lean_by_type, lean_kernel, step
+from uli_fast.kernels._jit import lean_by_type, lean_kernel, lean_step
 from uli_fast.kernels.draws.binomial import successes
 from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.mdp.boxes import Boxes, Number, holds, refresh
@@ -63,7 +63,7 @@ class ModelCourse(NamedTuple):
     cdf: F64  # (R, w) their running sums
 
 
-@step
+@lean_step
 def look(boxes: Boxes, view: View, choice: Choice, rule: Rule, facts: F64, t: int) -> float:
     """Learn from what was seen, and choose; return the episodes of the block, perhaps infinite.
 
@@ -169,7 +169,7 @@ def draw_row(
         course.here[to, boxes.to[i, j]] += moved[j]
 
 
-@step
+@lean_step
 def draw_block(boxes: Boxes, choice: Choice, course: ModelCourse, source: Any, n: int) -> None:
     """Draw n episodes of one policy at once: a chain of multinomials, stage by stage."""
     H, S, A = course.visits.shape
@@ -192,7 +192,7 @@ def draw_block(boxes: Boxes, choice: Choice, course: ModelCourse, source: Any, n
                         draw_row(boxes, course, source, row_of(h, s, a, S, A), count, then)
 
 
-@step
+@lean_step
 def draw_episode(boxes: Boxes, choice: Choice, course: ModelCourse, source: Any) -> None:
     """Draw one episode."""
     H, S, A = course.visits.shape
@@ -210,7 +210,7 @@ def draw_episode(boxes: Boxes, choice: Choice, course: ModelCourse, source: Any)
         row = row_of(h, s, a, S, A)
 
 
-@step
+@lean_step
 def true_gap(boxes: Boxes, view: View, choice: Choice, policy_log: PolicyLog, P: F64) -> float:
     """Return how much less the chosen policy is worth than the best; choice.V is room."""
     H, S, A = view.r.shape
@@ -236,7 +236,7 @@ def true_gap(boxes: Boxes, view: View, choice: Choice, policy_log: PolicyLog, P:
     return 0.0
 
 
-@step
+@lean_step
 def enter_mixed(policy_log: PolicyLog, gap: float, t: int, n: int) -> None:
     """Note that a policy with this gap is played in episodes t + 1 to t + n, as an entry."""
     e, before = policy_log.size[0], regret_now(policy_log)
@@ -249,7 +249,7 @@ def enter_mixed(policy_log: PolicyLog, gap: float, t: int, n: int) -> None:
     policy_log.at[0] = at
 
 
-@step
+@lean_step
 def open_block(
     boxes: Boxes, view: View, choice: Choice, rule: Rule, course: ModelCourse, policy_log: PolicyLog
 ) -> int:

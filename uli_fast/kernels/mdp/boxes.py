@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import lean_kernel, lean_step, step
+from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels.arms.kl import rise
 
 # Literal numbers are types of their own to Numba, and kernels would be compiled for each of them:
@@ -173,7 +173,7 @@ def extreme(boxes: Boxes, row: Number, V: F64, order: I64, sign: Number) -> floa
     return x
 
 
-@step
+@lean_step
 def most(boxes: Boxes, row: int, V: F64, order: I64) -> float:
     """Return the largest P V over the box of a row."""
     return extreme(boxes, np.int64(row), V, order, np.int64(1))

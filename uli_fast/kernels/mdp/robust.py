@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I8, I64
-from uli_fast.kernels._jit import lean_kernel, step
+from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels.mdp.boxes import Boxes, extreme, most, push, sort_states, spread
 
 # Relative: actions whose values differ by less are equal, and the smallest is taken.
@@ -53,13 +53,13 @@ class Choice(NamedTuple):
     free: F64  # (H, S, A) infinite: no cap
 
 
-@step
+@lean_step
 def row_of(h: int, s: int, a: int, S: int, A: int) -> int:
     """Return the number of a row."""
     return 1 + (h * S + s) * A + a
 
 
-@step
+@lean_step
 def look_ahead(boxes: Boxes, look: View, h: int) -> None:
     """Prepare the orders and the middles of stage h."""
     if boxes.to.shape[1] == look.mid.shape[1]:
@@ -72,19 +72,19 @@ def look_ahead(boxes: Boxes, look: View, h: int) -> None:
         sort_states(look.mid[0], look.order[3])
 
 
-@step
+@lean_step
 def weigh(boxes: Boxes, look: View, h: int, row: int, i: int) -> float:
     """Return the largest (i = 0), surely attainable (1) or smallest (2) P V of stage h."""
     return extreme(boxes, np.int64(row), look.V[i, h], look.order[i], np.int64(1 if i == 0 else -1))
 
 
-@step
+@lean_step
 def doubt(boxes: Boxes, look: View, row: int, most: float) -> float:
     """Return b of a row: (P' - P'') V for P', P'' in the box, V between smallest and largest."""
     return min(spread(boxes, np.int64(row), look.mid[0], look.mid[1], look.order[3]), most)
 
 
-@step
+@lean_step
 def weigh_state(boxes: Boxes, look: View, h: int, s: int, t: int) -> None:
     """Do the pass at one state: values, actions dropped, b and g."""
     H, S, A = look.r.shape
@@ -201,7 +201,7 @@ def inner(x: F64, pi: I8, R: F64) -> float:
     return total
 
 
-@step
+@lean_step
 def take_over(choice: Choice, i: int, k: int) -> None:
     """Let occupancy k replace occupancy i."""
     for h in range(choice.one.shape[0]):
@@ -209,7 +209,7 @@ def take_over(choice: Choice, i: int, k: int) -> None:
             choice.x[i, h, s], choice.pi[i, h, s] = choice.x[k, h, s], choice.pi[k, h, s]
 
 
-@step
+@lean_step
 def blend(choice: Choice, alpha: float) -> None:
     """Choose the policy of alpha times occupancy 0 and 1 - alpha times occupancy 1."""
     for h in range(choice.one.shape[0]):
@@ -227,7 +227,7 @@ def blend(choice: Choice, alpha: float) -> None:
                 choice.one[h, s], choice.two[h, s], choice.mix[h, s] = c, a, 1.0 - share
 
 
-@step
+@lean_step
 def choose_widest(boxes: Boxes, look: View, choice: Choice) -> float:
     """Choose a deterministic policy with the largest capped sum of b; return that sum."""
     W = induct(
@@ -239,7 +239,7 @@ def choose_widest(boxes: Boxes, look: View, choice: Choice) -> float:
     return float(min(W, look.start[0] - look.start[2]))
 
 
-@step
+@lean_step
 def attain(boxes: Boxes, look: View, choice: Choice, lam: float, bonus: float, i: int) -> float:
     """Put into occupancy i what attains the largest sum of bonus b + lam r; return that sum."""
     H, S, A = look.r.shape
@@ -253,7 +253,7 @@ def attain(boxes: Boxes, look: View, choice: Choice, lam: float, bonus: float, i
     return top
 
 
-@step
+@lean_step
 def choose_within(boxes: Boxes, look: View, choice: Choice, least: float) -> float:
     """Choose the policy of the q with the largest <q, b> among those with <q, r> >= least.
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 
 from uli_fast._typing import F64, I64
-from uli_fast.kernels._jit import lean_kernel, step
+from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels.mdp.boxes import Boxes, most, sort_states
 from uli_fast.kernels.mdp.robust import TIE, Choice, row_of
 
 
-@step
+@lean_step
 def most_to(boxes: Boxes, row: int, j: int) -> float:
     """Return the largest probability of entry j of a row."""
     i = boxes.home[row]
     return float(min(boxes.high[i, j], boxes.low[i, j] + boxes.rest[i]))
 
 
-@step
+@lean_step
 def forward(boxes: Boxes, choice: Choice, A: int, x: F64) -> None:
     """Fill in crude bounds of the visits, (H, S): probabilities are largest at every step."""
     H, S = choice.one.shape
@@ -65,7 +65,7 @@ def reach(boxes: Boxes, choice: Choice, A: int, h: int, s: int, f: F64, order: I
     return most(boxes, 0, f[now], order)
 
 
-@step
+@lean_step
 def supply(boxes: Boxes, choice: Choice, A: int, h: int, s: int, growth: float, n0: float) -> float:
     """Return how many visits of a state fit into a block: (growth n + n0) / pi(a), the least."""
     S, most = choice.one.shape[1], math.inf
