@@ -45,7 +45,7 @@ ABOUT = {"schema", "learner", "labels", "range", "set", "missing", "rewards", "e
 ABOUT |= {"features", "width", "intercept", "horizon", "policies", "initial_support"}
 # What a state cannot know of itself: whether decisions overlapped once all is settled, and
 # optimistic values, of which only the range is known.
-ABOUT |= {"decision_points", "top", "overlapped"}
+ABOUT |= {"decision_points", "successors", "top", "overlapped"}
 
 
 class Case(NamedTuple):
@@ -112,6 +112,22 @@ def policies() -> Any:
         player.tell(d.id, states, [int(d.policy[h, s]) for h, s in enumerate(states)])
     return player
 
+
+def models() -> Any:
+    """Return a player of policies for blocks of episodes that was told some."""
+    import uli_fast as uli
+    from tests.support.examples import wandering
+
+    mdp, rng = uli.mdps.random_dense(3, 2, 3, seed=2), np.random.default_rng(0)
+    player = uli.ModelElimination(0.5, "stochastic", first=4).start(mdp.rewards)
+    for _ in range(60):
+        d = player.ask()
+        player.tell(d.id, *wandering(d.policy, rng))
+    player.ask()
+    return player
+
+
+EPISODES = {"PolicyElimination": policies, "ModelElimination": models}
 
 # What files may be.
 
@@ -556,7 +572,7 @@ def places(state: Any, most: int) -> list[tuple[Any, ...]]:
 
 
 def states(quick: bool) -> Iterator[Case]:
-    for kind in (*learners(), "PolicyElimination"):
+    for kind in (*learners(), *EPISODES):
 
         def prepare(folder: Path, kind: str = kind) -> Any:
             return lambda: every_change(kind, 1 if quick else 4)
@@ -571,7 +587,7 @@ def every_change(kind: str, most: int) -> None:
 
     signal.alarm(0)  # kernels may have to be compiled before the first change
     warnings.simplefilter("ignore")  # of phases that are far too short to mean anything
-    player = policies() if kind == "PolicyElimination" else told(kind)
+    player = EPISODES[kind]() if kind in EPISODES else told(kind)
     state = json.loads(json.dumps(player.state()))
     more: dict[str, Any] = {}
     if kind == "EliminationFramework":

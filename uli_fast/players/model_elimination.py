@@ -193,14 +193,14 @@ class ModelPlayer(LivePlayer):
         return {"reward": reward, "states": states, "actions": actions}
 
     def started_with(self) -> dict[str, Any]:
-        """Return what is known about the MDP."""
-        known, successors = self.known, self.known.successors
+        """Return what is known about the MDP; None where a mask leaves nothing out."""
+        rewards, support, points, successors = self.known
         if successors is not None and (successors == successors[0]).all():
             successors = successors[0]
         return {
-            "rewards": known.rewards.tolist(),
-            "initial_support": np.flatnonzero(known.initial_support).tolist(),
-            "decision_points": known.decision_points.tolist(),
+            "rewards": rewards.tolist(),
+            "initial_support": None if support.all() else np.flatnonzero(support).tolist(),
+            "decision_points": None if points.all() else points.tolist(),
             "successors": None if successors is None else successors.tolist(),
         }
 
