@@ -565,6 +565,16 @@ class TestCertificates:
                 one.intervals()
             assert one.recommend().shape == (2, 2)
 
+    @pytest.mark.parametrize("name", PROBLEMS)
+    def test_what_is_recommended_is_worth_what_is_certain(self, name):
+        problem, rng = PROBLEMS[name], np.random.default_rng(8)
+        player = started(problem, quick())
+        for _ in range(30):
+            told_blocks(player, problem, rng, 20)
+            low, high = player.intervals()["best policy"]
+            assert low - 1e-12 <= problem.value(player.recommend()) <= high + 1e-12
+        assert high - low < 0.8 * problem.horizon
+
     def test_numbers_of_policies_too_long_to_print(self):
         player = quick().start(np.zeros((1, 3, 2)))
         assert "active=8," in repr(player.certificate())

@@ -154,9 +154,9 @@ class ModelPlayer(LivePlayer):
         scale = self.high - self.low
         guarantee = self.learner.guarantee_for(self._size, scale)
         t = self.queue.settled + 1
-        envelope = guarantee.bound(t) if t <= self._in_time else math.inf
-        earlier = guarantee.bound(int(min(t, self._in_time)))
-        bound = min(earlier, float(self._facts[CERTIFICATE]) * scale)
+        F = guarantee.bound(int(min(t, self._in_time)))
+        envelope = F if t <= self._in_time else math.inf
+        bound = min(F, float(self._facts[CERTIFICATE]) * scale)
         many = math.prod(self._view.left.sum(axis=2).ravel().tolist())
         about = (guarantee.delta, many, guarantee.proved, self._assumes())
         return Certificate(t, bound, envelope, *about)
