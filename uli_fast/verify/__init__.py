@@ -36,6 +36,7 @@ THEMES = (
     "spanners",
     "policies",
     "policy_runs",
+    "models",
     "betting",
     "rivals",
     "registered",
