@@ -227,7 +227,6 @@ LEARNERS = (
         "learners.model_elimination",
         "policies",
         "Elimination of actions by plausible models",
-        live=False,
         examples=({}, {"play": "stochastic"}),
     ),
     LearnerRow(

@@ -30,6 +30,9 @@ FIRST = "whatever came before, the first state of an episode follows one law"
 NEXT = "whatever came before, the next state follows one law of stage, state and action"
 REWARDS = "a stage earns the reward that was given for its state and action"
 SUPPORT = "episodes begin nowhere but in the states of initial_support"
+SUCCESSORS = "no state follows but those that successors allows"
+ONE_LAW = "the law of next states is the same at every stage"
+DRAWN = "whatever came before, actions are drawn by the probabilities of the policy"
 POINTS = "where decision_points is False no episode passes, or all actions do the same"
 
 ORDER = (
@@ -215,6 +218,16 @@ LIST = {
         lambda: policies(initial_support=[1], decision_points=[[False, True], [True, True]]),
         (FIRST, NEXT, REWARDS, SUPPORT),
     ),
+    "models": (lambda: policies(uli.ModelElimination(0.1)), (FIRST, NEXT, REWARDS)),
+    "models, all that is known": (
+        lambda: policies(
+            uli.ModelElimination(0.1, "stochastic", pooled=True, growth=0.5, first=3),
+            initial_support=[1],
+            decision_points=[[False, True], [False, True]],
+            successors=np.ones((2, 2, 2), bool),
+        ),
+        (FIRST, NEXT, REWARDS, SUPPORT, POINTS, SUCCESSORS, ONE_LAW, DRAWN),
+    ),
     "policies, both": (
         lambda: policies(initial_support=[1], decision_points=[[False, True], [False, True]]),
         (FIRST, NEXT, REWARDS, SUPPORT, POINTS),
@@ -241,9 +254,9 @@ def test_a_certificate_says_all_that_it_rests_on(case):
 
 # What learners and their start() take: what changes a sentence of the list, and what none.
 CHANGES = {"R", "theta_norm", "sigma", "base", "rule", "f", "arms", "low", "high", "intercept"}
-CHANGES |= {"rewards", "initial_support", "decision_points"}
+CHANGES |= {"rewards", "initial_support", "decision_points", "successors", "play", "pooled"}
 CHANGES_NOTHING = {"delta", "mode", "C", "beta", "schedule", "method", "node_cap"}
-CHANGES_NOTHING |= {"seed", "horizon", "leader"}
+CHANGES_NOTHING |= {"seed", "horizon", "leader", "growth", "first"}
 
 
 def test_the_list_has_every_learner_and_every_option():

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.support.examples import EXAMPLES, LIVE, STARTS, asked, drive, outcome, place, plain
+from tests.support.examples import (
+    EXAMPLES,
+    LIVE,
+    STARTS,
+    actions_of,
+    asked,
+    drive,
+    outcome,
+    place,
+    plain,
+)
 from uli_fast._registry import learners
 from uli_fast.errors import (
     ArgumentError,
@@ -35,7 +45,7 @@ def changed(decision):
     if len(told) == 1:
         return (1.0 - told[0],)
     states = [*told[0][:-1], 1 - told[0][-1]]
-    return states, [int(decision.policy[h, s]) for h, s in enumerate(states)]
+    return states, actions_of(decision.policy, states, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("example", LIVE, ids=str)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import uli_fast as uli
-from tests.support.examples import LIVE
+from tests.support.examples import LIVE, wandering
 from uli_fast._registry import learners
 
 SE = uli.SuccessiveElimination(0.1)
@@ -50,9 +50,7 @@ AT_ONCE = learners(draws=True)
 def outcome(decision, rng):
     """Return what a decision is told: a reward, or states and actions."""
     if decision._fields[1] == "policy":
-        H, S = decision.policy.shape
-        states = [0, *rng.integers(S, size=H - 1).tolist()]
-        return states, [int(decision.policy[h, s]) for h, s in enumerate(states)]
+        return wandering(decision.policy, rng)
     return (float(rng.integers(0, 2)),)
 
 

@@ -36,6 +36,8 @@ STARTS = {
     "set": {"arms": uli.arm_sets.Ball(2)},
     "policies": {"rewards": PROBLEMS["policies"][0].rewards},
 }
+# To whose players a horizon is the number of stages, which the rewards say already.
+STAGES = ("ModelElimination",)
 SLOW = 1500  # rounds of learners that call Python in each
 
 
@@ -80,7 +82,8 @@ class Example(NamedTuple):
     @property
     def starting(self):
         """What its player starts with."""
-        return {**STARTS[self.kind], "seed": 1, "horizon": 10**6}
+        rounds = {} if self.row.name in STAGES else {"horizon": 10**6}
+        return {**STARTS[self.kind], "seed": 1, **rounds}
 
     def start(self):
         """Begin live decisions."""
@@ -120,10 +123,23 @@ def outcome(decision, seed=0):
     """Return what a decision is told, the same whenever it is: a reward, or states and actions."""
     rng = np.random.default_rng((seed, decision.id))
     if decision._fields[1] == "policy":
-        H, S = decision.policy.shape
-        states = [0, *rng.integers(S, size=H - 1).tolist()]
-        return states, [int(decision.policy[h, s]) for h, s in enumerate(states)]
+        return wandering(decision.policy, rng)
     return (float(rng.random() < (0.9, 0.4, 0.1, 0.1)[place(decision.arm)]),)
+
+
+def wandering(policy, rng):
+    """Return states and actions of an episode from state 0 to any states."""
+    H, S = policy.shape[:2]
+    states = [0, *rng.integers(S, size=H - 1).tolist()]
+    return states, actions_of(policy, states, rng)
+
+
+def actions_of(policy, states, rng):
+    """Return the actions of a policy in these states, drawn where it draws them."""
+    if policy.ndim == 2:
+        return [int(policy[h, s]) for h, s in enumerate(states)]
+    A = policy.shape[2]
+    return [int(rng.choice(A, p=policy[h, s])) for h, s in enumerate(states)]
 
 
 def place(arm):

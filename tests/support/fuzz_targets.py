@@ -147,6 +147,23 @@ def live_targets():
             },
             {"rewards": "matrix", "initial_support": "states", "decision_points": "mask"},
         ),
+        "ModelElimination.start": Target(
+            uli.ModelElimination(0.1).start,
+            {
+                "rewards": rewards,
+                "initial_support": [0],
+                "decision_points": np.ones(rewards.shape[:2], bool),
+                "successors": np.ones((*rewards.shape, rewards.shape[1]), bool),
+                "horizon": len(rewards),
+            },
+            {
+                "rewards": "matrix",
+                "initial_support": "states",
+                "decision_points": "mask",
+                "successors": "mask",
+                "horizon": "whole",
+            },
+        ),
         "restore": Target(uli.restore, {"state": player.state()}, {"state": "state"}),
         "gymnasium.BanditAgent": Target(
             gymnasium.BanditAgent,

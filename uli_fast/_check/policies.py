@@ -89,6 +89,15 @@ def stage_rewards(name: str, value: Any, low: float, high: float) -> F64:
     return result
 
 
+def repeated_rewards(name: str, value: Any, horizon: Any) -> F64:
+    """Return rewards (H, S, A); those without stages, (S, A), are the same at all H = horizon."""
+    r = _filled(name, value, ("S, A", "H, S, A"))
+    H = _stages(None, len(r) if r.ndim == 3 else None, horizon)
+    S, A = r.shape[-2:]
+    mdp_size(name if r.ndim == 3 else "horizon", S, A, H)
+    return np.broadcast_to(r, (H, S, A)).copy()
+
+
 def initial_states(name: str, value: Any, size: int) -> F64:
     """Return the distribution of the first state; by default it is state 0."""
     if value is None:
@@ -238,13 +247,15 @@ def initial_state(name: str, value: Any, support: B1) -> int:
     return result
 
 
-def visited(name: str, value: Any, shape: tuple[int, int], first: int) -> tuple[int, ...]:
-    """Return the states of H stages, the first being known; one extra is allowed and dropped."""
+def visited(
+    name: str, value: Any, shape: tuple[int, int], first: int | None = None
+) -> tuple[int, ...]:
+    """Return the states of H stages; the first may be known. One extra is allowed and dropped."""
     H, S = shape
     result = _indices(name, value, S)
     if len(result) not in (H, H + 1):
         raise ArgumentError(name, f"must have length {H} or {H + 1}, got {len(result)}")
-    if result[0] != first:
+    if first is not None and result[0] != first:
         raise ArgumentError(name, f"must begin with {first}, as asked for, got {result[0]}")
     return result[:H]
 
@@ -258,6 +269,18 @@ def followed(name: str, value: Any, policy: I8, states: Sequence[int]) -> None:
             raise ArgumentError(
                 name, f"must be the policy's, {policy[h, s]} at stage {h} in state {s}, got {a}"
             )
+
+
+def drawn_by(name: str, value: Any, policy: F64, states: Sequence[int]) -> tuple[int, ...]:
+    """Return the actions of an episode; refuse what a policy, (H, S, A), never draws."""
+    result = _indices(name, value, policy.shape[2])
+    same_length(name, result, len(states))
+    for h, (s, a) in enumerate(zip(states, result, strict=True)):
+        if policy[h, s, a] <= 0.0:
+            raise ArgumentError(
+                name, f"must be drawn by the policy: at stage {h} in state {s} it never takes {a}"
+            )
+    return result
 
 
 def _indices(name: str, value: Any, below: int) -> tuple[int, ...]:

@@ -176,7 +176,11 @@ def _warm_up_policies() -> None:
                 warnings.simplefilter("ignore", uli.errors.GuaranteeWarning)
                 uli.simulate(row.load()(**given), mdp, 2000, seed=0)
         if row.live:
-            row.load()().start(mdp.rewards).ask(state=0)
+            player = row.load()().start(mdp.rewards)
+            about = player.read_request({"state": 0})
+            decision = player.ask(**about)
+            states = [0] * mdp.horizon
+            player.tell(decision.id, states, [int(x) for x in decision.policy[:, 0]])
 
 
 def _warm_up_turning_points() -> None:

@@ -193,6 +193,37 @@ def draw_block(boxes: Boxes, choice: Choice, course: ModelCourse, source: Any, n
 
 
 @lean_step
+def entry_of(boxes: Boxes, i: int, s: int) -> int:
+    """Return which entry of a home row a state is, -1 if it cannot follow."""
+    for j in range(boxes.size[i]):
+        if boxes.to[i, j] == s:
+            return j
+    return -1
+
+
+@lean_kernel
+def impossible(boxes: Boxes, states: I64, actions: I64, S: int, A: int) -> int:
+    """Return the first stage whose state cannot follow in an episode, -1 if there is none."""
+    row = 0
+    for h in range(states.shape[0]):
+        if entry_of(boxes, boxes.home[row], states[h]) < 0:
+            return h
+        row = row_of(h, states[h], actions[h], S, A)
+    return -1
+
+
+@lean_kernel
+def count_episode(boxes: Boxes, states: I64, actions: I64, S: int, A: int) -> None:
+    """Count the moves of an episode that was told."""
+    row = 0
+    for h in range(states.shape[0]):
+        i = boxes.home[row]
+        boxes.n[i] += 1
+        boxes.seen[i, entry_of(boxes, i, states[h])] += 1
+        row = row_of(h, states[h], actions[h], S, A)
+
+
+@lean_step
 def draw_episode(boxes: Boxes, choice: Choice, course: ModelCourse, source: Any) -> None:
     """Draw one episode."""
     H, S, A = course.visits.shape

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import B1, I64, U64, Play
-from uli_fast.errors import ArgumentError, GuaranteeWarning, UnsupportedError
+from uli_fast.errors import ArgumentError, GuaranteeWarning
 from uli_fast.guarantees import Guarantee, describe_model
-from uli_fast.guarantees.model_boxes import log_term
+from uli_fast.guarantees.model_boxes import ModelSize, log_term
 from uli_fast.learners._policies.models import (
+    KnownModel,
     allowed_actions,
     new_boxes,
     new_choice,
@@ -26,7 +29,12 @@ from uli_fast.learners._policies.runs import (
     PolicyRun,
     new_policy_log,
 )
+from uli_fast.problems import kinds
 from uli_fast.problems.tabular_mdp import TabularMDP
+
+if TYPE_CHECKING:
+    from uli_fast.kernels.model_elimination import Rule
+    from uli_fast.players.model_elimination import ModelPlayer
 
 PLAYS = ("deterministic", "stochastic")
 # Looks that a run has room for at first.
@@ -77,7 +85,10 @@ class ModelElimination(PolicyLearner):
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return F_ULI for a TabularMDP or (S, A, H)."""
-        size, scale = describe_model(about, self.pooled)
+        return self.guarantee_for(*describe_model(about, self.pooled))
+
+    def guarantee_for(self, size: ModelSize, scale: float) -> Guarantee:
+        """Return F_ULI for an MDP of which this is unknown, and these reward units."""
         parameters = size.parameters(self.growth, self.first)
         return Guarantee(f"MODEL-{self.play}", self.delta, parameters, scale)
 
@@ -87,9 +98,69 @@ class ModelElimination(PolicyLearner):
         if self.pooled and (P != P[:1]).any():
             raise ArgumentError("pooled", f"must be False: {problem!r} changes with the stage")
 
-    def start(self, *about: Any, **more: Any) -> NoReturn:
-        """Raise UnsupportedError: there is no live player yet."""
-        raise UnsupportedError("ModelElimination has no live player; PolicyElimination has one")
+    def start(
+        self,
+        rewards: Any,
+        initial_support: Any = None,
+        low: float = 0.0,
+        high: float = 1.0,
+        decision_points: Any = None,
+        successors: Any = None,
+        seed: int | None = None,
+        horizon: int | None = None,
+    ) -> ModelPlayer:
+        """Begin live episodes of an MDP whose transitions are not known; decisions are policies.
+
+        Nothing is drawn at random here, so ``seed`` changes nothing.
+
+        Parameters
+        ----------
+        rewards
+            Rewards, (H, S, A), known and within [low, high]; or (S, A) and ``horizon``.
+        initial_support
+            The states in which an episode may begin; by default all.
+        low, high
+            Range of the rewards.
+        decision_points
+            Mask (H, S): where an action is to be decided, as in TabularMDP; elsewhere it is 0.
+            That this costs nothing (no episode passes there, or all actions do the same) is your
+            knowledge, and certificates say so. A mask that the rewards contradict is refused;
+            one that an episode contradicts certifies nothing from then on.
+        successors
+            Mask (H, S, A, S), or (S, A, S) for all stages: which states may follow; by default
+            all. An episode that goes elsewhere is refused.
+        horizon
+            Stages H of an episode, where the rewards do not say.
+        """
+        from uli_fast.players.model_elimination import ModelPlayer
+
+        _check.unused(seed, None)
+        low, high = _check.interval(low, high)
+        if kinds.is_mdp(rewards):
+            raise ArgumentError(
+                "rewards", "must be an array of numbers, got TabularMDP: give mdp.rewards"
+            )
+        repeated = _check.repeated_rewards("rewards", rewards, horizon)
+        table = _check.stage_rewards("rewards", repeated, low, high)
+        H, S, A = table.shape
+        support = _check.initial_mask("initial_support", initial_support, S)
+        points = _check.decision_points("decision_points", decision_points, np.full((H, S), True))
+        known = KnownModel(
+            table,
+            np.full(S, True) if support is None else support,
+            points,
+            _check.successor_mask("successors", successors, (H, S, A)),
+        )
+        about = (known.initial_support, known.successors)
+        _check.kept_choices("decision_points", points, table, *about)
+        return ModelPlayer(self, known, low, high)
+
+    def starter(
+        self, state: Mapping[str, Any], bounds: tuple[float, float], arms: Any
+    ) -> Callable[[], ModelPlayer]:
+        """Return what starts a player as the one of a saved state was started."""
+        about = (state["initial_support"], *bounds, state["decision_points"], state["successors"])
+        return partial(self.start, state["rewards"], *about)
 
     def begin(
         self,
@@ -104,10 +175,21 @@ class ModelElimination(PolicyLearner):
         run.prepare(words, engine)
         return run
 
-    def log_term(self, problem: TabularMDP) -> float:
-        """Return log(2 M / delta_1), M being the number of unknown probabilities."""
-        size, _ = describe_model(problem, self.pooled)
-        return float(log_term(np.ones(1), size.entries, self.delta)[0])
+    def rule(self, size: ModelSize) -> Rule:
+        """Return the parameters as kernels have them, for an MDP of which this is unknown."""
+        from uli_fast.kernels.model_elimination import Rule
+
+        return Rule(
+            float(log_term(np.ones(1), size.entries, self.delta)[0]),
+            self.growth,
+            float(self.first),
+            self.play == "stochastic",
+        )
+
+
+def first_facts(H: int) -> tuple[float, ...]:
+    """Return what is known before the first look: certificate, width, upper, lower value, gap."""
+    return H, math.inf, H, 0.0, 0.0
 
 
 class ModelRun(PolicyRun):
@@ -129,14 +211,10 @@ class ModelRun(PolicyRun):
         allowed = allowed_actions(problem.decision_points, A)
         self.view = new_view(problem.unit_rewards, allowed)
         self.choice = new_choice((H, S, A))
-        self.rule = kernel.Rule(
-            learner.log_term(problem),
-            learner.growth,
-            float(learner.first),
-            learner.play == "stochastic",
-        )
+        size, _ = describe_model(problem, learner.pooled)
+        self.rule = learner.rule(size)
         facts = np.zeros((FIRST_LOOKS, kernel.FACTS))
-        facts[0] = H, math.inf, H, 0.0, 0.0  # certificate, width, upper, lower value, gap
+        facts[0] = first_facts(H)
         self.course = kernel.ModelCourse(
             clock=np.array([0, 0, 0, self.horizon]),
             bad=np.zeros(2, np.int64),

@@ -38,6 +38,9 @@ FIRST_STATES = "whatever came before, the first state of an episode follows one 
 NEXT_STATES = "whatever came before, the next state follows one law of stage, state and action"
 KNOWN_REWARDS = "a stage earns the reward that was given for its state and action"
 SUPPORT = "episodes begin nowhere but in the states of initial_support"
+SUCCESSORS = "no state follows but those that successors allows"
+ONE_LAW = "the law of next states is the same at every stage"
+DRAWN = "whatever came before, actions are drawn by the probabilities of the policy"
 POINTS = "where decision_points is False no episode passes, or all actions do the same"
 
 
@@ -101,6 +104,16 @@ def of_episodes(supported: bool, masked: bool) -> tuple[str, ...]:
     """Return what is assumed about episodes, some states or choices being left out."""
     found = (FIRST_STATES, NEXT_STATES, KNOWN_REWARDS)
     return found + (SUPPORT,) * supported + (POINTS,) * masked
+
+
+def of_models(player: Any, supported: bool, masked: bool) -> tuple[str, ...]:
+    """Return what is assumed about episodes that are learned from by boxes of models."""
+    found = of_episodes(supported, masked)
+    if player.known.successors is not None:
+        found += (SUCCESSORS,)
+    if player.learner.pooled:
+        found += (ONE_LAW,)
+    return (*found, DRAWN) if player.learner.play == "stochastic" else found
 
 
 def _noise(player: Any) -> float:

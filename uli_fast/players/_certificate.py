@@ -13,6 +13,8 @@ from uli_fast.guarantees import confidence
 
 MOST_SHOWN = 10  # arms that a certificate names when it is printed
 
+MOST_DIGITS = 10**15  # numbers from here on are shown by their order of magnitude
+
 
 class Certificate(NamedTuple):
     """With probability 1 - delta, over all rounds at once, no active arm is worse than this.
@@ -44,13 +46,20 @@ class Certificate(NamedTuple):
         return (
             f"Certificate(with probability {confidence(self.delta)}, over all rounds at once, "
             f"{what}{claim}; round={self.round}, envelope={self.envelope:.6g}, "
-            f"active={active!r}, assumes={self.assumes!r})"
+            f"active={_many(active)}, assumes={self.assumes!r})"
         )
 
     def _what(self) -> str:
         if isinstance(self.active, int):
             return "active policy"
         return "active arm" if self.active else "arm of this phase"
+
+
+def _many(active: tuple[int | str, ...] | int) -> str:
+    """Show what is active; of very many policies, the order of magnitude."""
+    if isinstance(active, int) and active >= MOST_DIGITS:
+        return f"about 1e{math.log10(active):.0f}"
+    return repr(active)
 
 
 def gap_bound(lower: F64, upper: F64, active: B1) -> float:

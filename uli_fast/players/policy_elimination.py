@@ -42,7 +42,9 @@ class PolicyDecision(NamedTuple):
     """What to play next: tell where it led under ``id``."""
 
     id: int
-    policy: I8  # (H, S) the action at each stage and state; read-only
+    # (H, S) the action at each stage and state or, where actions are drawn, (H, S, A) their
+    # probabilities; read-only
+    policy: I8 | F64
     probability: float
 
 

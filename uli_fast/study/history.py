@@ -34,7 +34,7 @@ class EpisodeRecord(NamedTuple):
     """A policy and the episode that was played with it: a record, and where it led."""
 
     id: int
-    arm: list[list[int]]  # the policy: the action at each stage and state
+    arm: list[list[Any]]  # the policy: at each stage and state the action, or all probabilities
     probability: float
     request_id: str | None
     metadata: dict[str, Any]

@@ -165,19 +165,19 @@ class StudyReplay:
 def _same(content: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
     """Compare a decision with the one recorded.
 
-    Arms and policies must be the same. Numbers that are computed, the vectors of an arm set and
+    Arms and actions must be the same. Numbers that are computed, the vectors of an arm set and
     probabilities, may differ in their last digits: processors round in different ways.
     """
-    arm, wanted = found["arm"], content["arm"]
-    if isinstance(arm, list) and isinstance(arm[0], float):
-        arms = len(arm) == len(wanted) and all(map(_close, arm, wanted))
-    else:
-        arms = arm == wanted
+    arms = _close(found["arm"], content["arm"])
     return arms and _close(found["probability"], content["probability"])
 
 
-def _close(a: float, b: float) -> bool:
-    return a == b or math.isclose(a, b, rel_tol=ROUNDING, abs_tol=1e-12)
+def _close(a: Any, b: Any) -> bool:
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(_close, a, b))
+    if isinstance(a, float):
+        return bool(a == b) or math.isclose(a, b, rel_tol=ROUNDING, abs_tol=1e-12)
+    return bool(a == b)
 
 
 def _as_recorded(decision: Any, content: Mapping[str, Any]) -> Any:
@@ -185,6 +185,10 @@ def _as_recorded(decision: Any, content: Mapping[str, Any]) -> Any:
     decision = decision._replace(probability=content["probability"])
     if isinstance(decision[1], tuple):
         return decision._replace(arm=tuple(content["arm"]))
+    if isinstance(decision[1], np.ndarray) and decision[1].dtype == np.float64:
+        drawn = np.array(content["arm"])
+        drawn.flags.writeable = False
+        return decision._replace(policy=drawn)
     return decision
 
 

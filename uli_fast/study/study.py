@@ -80,7 +80,8 @@ class Study:
             Decides the draws of learners that draw; recorded when the study begins.
         options
             What else ``learner.start`` takes: ``horizon``, ``low``, ``high``, ``intercept``,
-            and for policies ``rewards``, ``initial_support``, ``decision_points``.
+            and for policies ``rewards``, ``initial_support``, ``decision_points``,
+            ``successors``.
         """
         file, given = _check.file("path", path), {"arms": arms, "seed": seed, **options}
         setup = player = None
@@ -179,7 +180,7 @@ class Study:
 
         Asking again with the same ``request_id`` (a patient, an order) gives the same decision,
         whatever has happened since. ``metadata``, or further keywords, are kept with it; for
-        policies ``state=`` is the state in which the episode begins.
+        PolicyElimination ``state=`` is the state in which the episode begins.
         """
         with self._turn():
             self._get_ready(to_write=True)
@@ -279,7 +280,7 @@ class Study:
 
     @property
     def active(self) -> Any:
-        """The arms still in play; for policies, how many they are."""
+        """The arms still in play; for policies how many they are, or a mask of the actions left."""
         with self._turn():
             self._get_ready()
             return self._replay.player.active

@@ -19,7 +19,7 @@ ABOUT = {"schema", "learner", "labels", "range", "set", "missing", "rewards", "e
 ABOUT |= {"features", "width", "intercept", "horizon", "policies", "initial_support"}
 # What a state cannot know of itself: whether decisions overlapped once all is settled, and
 # optimistic values, of which only the range is known.
-ABOUT |= {"decision_points", "top", "overlapped"}
+ABOUT |= {"decision_points", "successors", "top", "overlapped"}
 
 
 def learners() -> dict[str, tuple[Any, Any]]:
@@ -82,6 +82,23 @@ def policies() -> Any:
     return player
 
 
+def models() -> Any:
+    """Return a player of policies for blocks of episodes that was told some."""
+    import uli_fast as uli
+    from tests.support.examples import wandering
+
+    mdp, rng = uli.mdps.random_dense(3, 2, 3, seed=2), np.random.default_rng(0)
+    player = uli.ModelElimination(0.5, "stochastic", first=4).start(mdp.rewards)
+    for _ in range(60):
+        d = player.ask()
+        player.tell(d.id, *wandering(d.policy, rng))
+    player.ask()
+    return player
+
+
+EPISODES = {"PolicyElimination": policies, "ModelElimination": models}
+
+
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield where numbers and marks are in a state."""
     if isinstance(value, dict):
@@ -120,7 +137,7 @@ def places(state: Any, most: int) -> list[tuple[Any, ...]]:
 
 
 def states(quick: bool) -> Iterator[Case]:
-    for kind in (*learners(), "PolicyElimination"):
+    for kind in (*learners(), *EPISODES):
 
         def prepare(folder: Path, kind: str = kind) -> Any:
             return lambda: every_change(kind, 1 if quick else 4)
@@ -135,7 +152,7 @@ def every_change(kind: str, most: int) -> None:
 
     signal.alarm(0)  # kernels may have to be compiled before the first change
     warnings.simplefilter("ignore")  # of phases that are far too short to mean anything
-    player = policies() if kind == "PolicyElimination" else told(kind)
+    player = EPISODES[kind]() if kind in EPISODES else told(kind)
     state = json.loads(json.dumps(player.state()))
     more: dict[str, Any] = {}
     if kind == "EliminationFramework":

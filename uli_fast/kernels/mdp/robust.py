@@ -143,6 +143,25 @@ def survey(boxes: Boxes, look: View, t: int) -> None:
 
 
 @lean_kernel
+def surest(boxes: Boxes, look: View, pi: I8) -> None:
+    """Fill in the policy that is worth the surely attainable value of the last pass, (H, S)."""
+    H, S, A = look.r.shape
+    for h in range(H):
+        if h < H - 1 and boxes.to.shape[1] == S:
+            sort_states(look.V[1, h + 1], look.order[1])
+        for s in range(S):
+            mark, chosen = -1.0, -1
+            for a in range(A):
+                if look.left[h, s, a]:
+                    q = look.r[h, s, a]
+                    if h < H - 1:
+                        q += weigh(boxes, look, h + 1, row_of(h, s, a, S, A), 1)
+                    if q * (1.0 - TIE) > mark:
+                        mark, chosen = q, a
+            pi[h, s] = chosen
+
+
+@lean_kernel
 def induct(
     boxes: Boxes, R: F64, first: float, cap: F64, left: B1, V: F64, pi: I8, order: I64
 ) -> float:

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from uli_fast.problems.tabular_mdp import TabularMDP
 
 
+class KnownModel(NamedTuple):
+    """What is known of an MDP before the first episode."""
+
+    rewards: F64  # (H, S, A)
+    initial_support: B1  # (S,) where episodes may begin
+    decision_points: B1  # (H, S)
+    successors: B1 | None  # (H, S, A, S) which states may follow; None: all
+
+
 class RowTable(NamedTuple):
     """The rows of a model, R of them with w successors at most; see kernels/mdp/boxes.py."""
 
