@@ -2,6 +2,7 @@
 
 import math
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -110,6 +111,29 @@ def test_when_policies_are_within_one(size):
     last = guarantee(size).rounds_until(1.0)
     assert 0.1 * GOLDEN[size] < last < GOLDEN[size]
     assert guarantee(size).bound(last) > 1.0 >= guarantee(size).bound(last + 1)
+
+
+def test_figures_of_the_page():
+    """docs/proofs_models.md, section 6."""
+    lake = uli.TabularMDP.from_gymnasium(gymnasium.make("FrozenLake-v1"), 20)
+    river, treatment = uli.mdps.river_swim(3, 4).restricted(), uli.mdps.two_stage_treatment()
+    treatment = treatment.restricted()
+    assert describe_model(lake)[0][3:] == (2032, 724, 44, 3, 1, False)
+    figures = {
+        1.1e4: (2, 2, 2),
+        3.4e6: (4, 2, 4),
+        6.5e9: (10, 3, 10),
+        5.5e11: (16, 4, 20),
+        1.0e10: lake,
+        1.4e6: river,
+        3.1e5: river.with_known_structure(),
+        1.1e6: treatment,
+        2.4e5: treatment.with_known_structure(),
+    }
+    for last, about in figures.items():
+        assert guarantee(about).rounds_until(1.0) == pytest.approx(last, rel=0.05)
+    both = [guarantee((10, 3, 10), play).rounds_until(0.1) for play in PLAYS]
+    assert both == pytest.approx([1.2e13, 2.7e11], rel=0.05)
 
 
 CASES = [

@@ -19,8 +19,9 @@ What the learner must do for F to hold:
   visits per episode at a stage.
 - "stochastic" plays the occupancy with the largest sum of b among those worth L or more, b being
   the width of a row; "deterministic" the policy of the induction that is *cut off*,
-  B_h(s, a) = min(H - h, b_h(s, a) + max P B_{h+1}) with stages 1..H, H - h of them left: without
-  the cut its F would be larger.
+  B_h(s, a) = min(Qmax - Qmin, b_h(s, a) + max P B_{h+1}), or at H - h, the stages left: without
+  a cut its F would be larger.
+- Either attains the largest width up to the factor ATTAINED.
 - With H = 1 the best actions are known: F = 0.
 """
 
@@ -41,6 +42,8 @@ from uli_fast.problems import kinds
 BOXES, VISITS = 0.9, 0.1
 # A box is renewed once its visits have grown by this factor, or sooner.
 REFRESHED = 1.02
+# What is played need only have this share of the largest width: rounding, and duals cut short.
+ATTAINED = 1.0 - 1e-6
 # Exponents at which visits are held against their expectation, all at once.
 _THETAS = tuple(2.0**-j for j in range(5))
 # Relative slacks of the second variant, in parts of 1 / H; any of them gives a bound.
@@ -195,7 +198,7 @@ def width_bound(play: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
                 led = np.minimum(1.0, part.rows * z * (1.0 + np.log(cut)) / kappa)
                 inflated += part.direct * d + part.later * (part.rows * at_first + led)
             least = np.minimum(least, (1.0 + alpha) ** (p["H"] - 1.0) * inflated)
-    return least
+    return least / ATTAINED
 
 
 def bound(play: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
