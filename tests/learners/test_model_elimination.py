@@ -387,9 +387,9 @@ def test_policies_and_actions_on_record():
         gaps = [problem.gap(policy) for policy in runs.policies[r, :D]]
         assert np.allclose(runs.gaps[r, :D], gaps, atol=1e-12)
         for e in range(D):  # a dropped action is never played again
-            on = np.take_along_axis(runs.dropped_at[r], runs.policies[r, e][:, :, None], 2)
+            on = np.take_along_axis(runs.actions_dropped[r], runs.policies[r, e][:, :, None], 2)
             assert runs.last_play[r, e] < on[on > 0].min(initial=2 * 10**6)
-    assert ((runs.dropped_at > 0) ^ runs.actions_left).all()
+    assert ((runs.actions_dropped > 0) ^ runs.actions_left).all()
     assert runs.actions_left.any(axis=3).all()
     mixed = uli.simulate(uli.ModelElimination(0.1, "stochastic"), problem, 10**6, 4, seed=1)
     assert mixed.policies is None and (mixed.final_plays.sum(axis=1) == 10**6).all()

@@ -116,7 +116,7 @@ def look_names(looks: Sequence[LookLog], problem: TabularMDP) -> dict[str, Any]:
         "look_first": stacked([x.first[None] for x in looks]),
         "look_facts": stacked([each[None] for each in facts]),
         "actions_left": np.stack([x.left for x in looks]),
-        "dropped_at": np.stack([x.dropped for x in looks]),
+        "actions_dropped": np.stack([x.dropped for x in looks]),
         "empty_at": np.array([x.empty_at for x in looks]),
         "event_held": np.array([x.held for x in looks]),
     }

@@ -47,7 +47,7 @@ ARRAYS: dict[str, tuple[str, str]] = {
     "look_first": ("int64", "Mk"),
     "look_facts": ("float64", "Mk5"),
     "actions_left": ("bool", "MHSA"),
-    "dropped_at": ("int64", "MHSA"),
+    "actions_dropped": ("int64", "MHSA"),
     "empty_at": ("int64", "M"),
     "tv_spent": ("float64", "M"),
     "seconds": ("float64", "M"),
@@ -147,17 +147,17 @@ class RunRecord:
     visits: I64 | None = None  # (M, H, S, A)
     phase_rounds: I64 | None = None  # (M, phases, 2) first and last episode
     phase_facts: F64 | None = None  # (M, phases, 3) active policies, largest error, saturation
-    # Where boxes of plausible models are looked at from time to time, filled up with zeros.
-    look_first: I64 | None = None  # (M, looks) first episode after each look
-    look_facts: F64 | None = None  # (M, looks, 5) certificate, width, upper and lower value, gap
-    actions_left: B1 | None = None  # (M, H, S, A)
-    dropped_at: I64 | None = None  # (M, H, S, A) first episode without an action, 0 if never
-    empty_at: I64 | None = None  # (M,) first episode without a plausible model, 0 if never
     delta: float = math.nan  # of the learner
     tv_bound: float = 0.0  # distance of the joint law of the runs from the exact one
     tv_spent: F64 | None = None  # (M,) of it, where it is positive
     elapsed: float = 0.0  # seconds, from the call to the result
     seconds: F64 | None = None  # (M,) of playing; None in files of versions before 0.7
+    # Where boxes of plausible models are looked at from time to time, filled up with zeros.
+    look_first: I64 | None = None  # (M, looks) first episode after each look
+    look_facts: F64 | None = None  # (M, looks, 5) certificate, width, upper and lower value, gap
+    actions_left: B1 | None = None  # (M, H, S, A)
+    actions_dropped: I64 | None = None  # (M, H, S, A) first episode without an action, 0 if never
+    empty_at: I64 | None = None  # (M,) first episode without a plausible model, 0 if never
 
     def __post_init__(self) -> None:
         columns: dict[str, dict[str, Any]] = defaultdict(dict)

@@ -53,7 +53,7 @@ class Runs(RunRecord):
         look, (M, looks), and what it said, (M, looks, 5): the certificate (of all policies left,
         NaN once it is withdrawn), the width of the values still possible, the largest and the
         surely attainable value, and the gap of the policy that was played.
-    actions_left, dropped_at, empty_at
+    actions_left, actions_dropped, empty_at
         There too: which actions are left at the horizon and the first episode without each
         dropped one (0: never), (M, H, S, A); the first episode at which no model was plausible
         any more (0: never), (M,).

@@ -34,7 +34,7 @@ ROUNDING = 1e-9  # that sums of floats may differ by, relative to the largest
 TOGETHER = (
     tuple(name for name in ARRAYS if name.startswith("block_") or name == "phase_work"),
     ("phase_rounds", "phase_facts"),
-    ("look_first", "look_facts", "actions_left", "dropped_at", "empty_at"),
+    ("look_first", "look_facts", "actions_left", "actions_dropped", "empty_at"),
     ("final_plays", "last_play"),
 )
 
@@ -222,7 +222,7 @@ def _policies(runs: Runs) -> Claims:
 
 def _looks(runs: Runs) -> Claims:
     """Yield what holds of looks: certificates fall, and are withdrawn for good."""
-    if runs.look_first is None or runs.look_facts is None or runs.dropped_at is None:
+    if runs.look_first is None or runs.look_facts is None or runs.actions_dropped is None:
         return
     first, T = runs.look_first, runs.horizon
     used = first > 0
@@ -237,5 +237,5 @@ def _looks(runs: Runs) -> Claims:
     withdrawn = used & (first >= runs.empty_at[:, None]) & (runs.empty_at[:, None] > 0)
     yield (np.isnan(said) == withdrawn).all(), "certificates are withdrawn otherwise"
     yield np.isfinite(runs.look_facts[:, :, 1:]).all() and (gaps >= 0.0).all(), "looks are wrong"
-    yield max(runs.dropped_at.max(), runs.empty_at.max()) <= T, "looks come too late"
-    yield not (runs.actions_left & (runs.dropped_at > 0)).any(), "a dropped action is left"
+    yield max(runs.actions_dropped.max(), runs.empty_at.max()) <= T, "looks come too late"
+    yield not (runs.actions_left & (runs.actions_dropped > 0)).any(), "a dropped action is left"
