@@ -37,8 +37,8 @@ THEMES = (
     "spanners",
     "policies",
     "policy_runs",
-    "betting",
     "models",
+    "betting",
     "rivals",
     "registered",
 )
