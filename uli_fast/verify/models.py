@@ -342,7 +342,7 @@ def last_iterate(quick: bool) -> VerifyOutcome:
             lost = ~found.actions_left[held][:, h, s, problem.optimal_policy]
             rises = np.diff(said, axis=1) > 0.0
             broken += int((gaps > said + room).sum() + lost.sum() + rises.sum())
-            closest = max(closest, float((gaps[said > 0.0] / said[said > 0.0]).max()))
+            closest = max(closest, float((gaps[said > 0.0] / said[said > 0.0]).max(initial=0.0)))
             failed, runs = failed + int((~held).sum()), runs + M
             beyond += int((~found.holds).sum())
     p = exact.surprise(failed, runs, 0.9 * delta)
