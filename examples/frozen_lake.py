@@ -1,4 +1,4 @@
-"""FrozenLake 4x4 on slippery ice, 20 steps an episode: 10^110 policies, and what is certain of them.
+"""FrozenLake 4x4 on slippery ice, 20 steps an episode: 10^110 policies, and what is certain.
 
     python examples/frozen_lake.py [FOLDER]
 

@@ -175,7 +175,9 @@ def test_a_reward_of_no_step_is_credited_to_no_arm(learner):
     assert agent._stepper.player.arm_state.n.sum() == 3
 
 
-@pytest.mark.parametrize("learner", [uli.ModelElimination(), uli.UCBVI(0.1), uli.UBEV(0.1)], ids=str)
+@pytest.mark.parametrize(
+    "learner", [uli.ModelElimination(), uli.UCBVI(0.1), uli.UBEV(0.1)], ids=str
+)
 def test_what_a_simulation_came_to_is_played(learner):
     env = lake()
     agent = TrainedAgent(env, learner, H, episodes=3000, seed=1)
