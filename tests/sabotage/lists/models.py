@@ -49,10 +49,10 @@ SABOTAGES = (
         f"{MODEL}::test_inductions_agree_with_a_linear_programme",
     ),
     Sabotage(
-        "a mixture forgets the occupancies",
+        "a mixture weighs its parts the other way round",
         "uli_fast.kernels.mdp.robust:blend",
         "m, k = alpha * choice.x[0, h, s], (1.0 - alpha) * choice.x[1, h, s]",
-        "m, k = alpha, 1.0 - alpha",
+        "m, k = (1.0 - alpha) * choice.x[0, h, s], alpha * choice.x[1, h, s]",
         f"{MODEL}::test_inductions_agree_with_a_linear_programme",
     ),
     Sabotage(
@@ -60,7 +60,7 @@ SABOTAGES = (
         "uli_fast.kernels.mdp.visit_bounds:block_length",
         "probability = reach(boxes, choice, A, h, s, f, order)",
         "probability = x[h, s]",
-        f"{MODEL}::test_visit_bounds_are_those_of_a_linear_programme",
+        f"{MODEL}::test_looks_stay_few_on_a_chain",
     ),
     Sabotage(
         "a block's visits forget the second action of a mixture",
