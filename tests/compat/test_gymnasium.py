@@ -12,7 +12,7 @@ import pytest
 import uli_fast as uli
 from tests.compat.cases import SMALL
 from uli_fast.compat.gymnasium import BanditAgent, PolicyAgent, TrainedAgent
-from uli_fast.errors import ArgumentError, UliError
+from uli_fast.errors import ArgumentError, UliError, UnsupportedError
 from uli_fast.players import PolicyDecision
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -147,6 +147,10 @@ def test_steps_that_cannot_be_are_refused():
         agent.act(0)  # reset in mid-episode
     with pytest.raises(ArgumentError, match="learner"):
         PolicyAgent(env, uli.UCBVI(), horizon=H)
+    with pytest.raises(ArgumentError, match="learner: must be a PolicyElimination"):
+        PolicyAgent(env, uli.ModelElimination(), horizon=H)
+    with pytest.raises(UnsupportedError, match="draws its actions"):
+        TrainedAgent(env, uli.ModelElimination(play="stochastic"), H, 10)
     with pytest.raises(ArgumentError, match="learner"):
         TrainedAgent(env, uli.UCB(), H, 10)
     with pytest.raises(ArgumentError, match="horizon"):
@@ -171,7 +175,9 @@ def test_a_reward_of_no_step_is_credited_to_no_arm(learner):
     assert agent._stepper.player.arm_state.n.sum() == 3
 
 
-@pytest.mark.parametrize("learner", [uli.UCBVI(0.1), uli.UBEV(0.1)], ids=str)
+@pytest.mark.parametrize(
+    "learner", [uli.ModelElimination(), uli.UCBVI(0.1), uli.UBEV(0.1)], ids=str
+)
 def test_what_a_simulation_came_to_is_played(learner):
     env = lake()
     agent = TrainedAgent(env, learner, H, episodes=3000, seed=1)

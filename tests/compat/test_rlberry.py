@@ -134,6 +134,22 @@ def test_seeds_of_any_kind():
     assert agent.env is not agent.eval_env and agent.env.rng.random() != agent.eval_env.rng.random()
 
 
+def test_model_elimination_is_simulated():
+    agent = rlberry.ModelEliminationAgent(Chain(), horizon=3, delta=0.1, seeder=1)
+    agent.fit(500)
+    agent.fit(500)
+    again = rlberry.ModelEliminationAgent(Chain(), horizon=3, delta=0.1, seeder=1)
+    again.fit(1000)
+    assert (agent.current() == again.current()).all()
+    gap = agent.mdp.gap(agent.current())
+    assert gap <= agent.runs.certificates[0, -1] + 1e-12 and agent.runs.event_held.all()
+    mixed = rlberry.ModelEliminationAgent(Chain(), horizon=3, play="stochastic", seeder=1)
+    with pytest.raises(uli.errors.UnsupportedError, match="draws its actions"):
+        mixed.fit(10)
+    with pytest.raises(uli.errors.UnsupportedError, match="no live player"):
+        rlberry.ModelEliminationAgent(Chain(), horizon=3, live=True)
+
+
 def test_policies_differ_by_stage_and_say_so():
     agent = rlberry.UCBVIAgent(Chain(), horizon=3, seeder=1)
     with pytest.raises(UliError, match="fit"):

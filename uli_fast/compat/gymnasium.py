@@ -11,8 +11,8 @@ An agent is told what happened after every step:
             observation, _ = env.reset()
 
 ``PolicyAgent`` learns where actions lead from the steps alone; its rewards are known
-beforehand, from the environment's table. ``TrainedAgent`` plays what a learner without a
-live player (UCBVI, UBEV) came to in a simulation of that table. ``BanditEnv`` is imported
+beforehand, from the environment's table. ``TrainedAgent`` plays what a learner (ModelElimination,
+UCBVI, UBEV) came to in a simulation of that table. ``BanditEnv`` is imported
 on first use and needs Gymnasium.
 """
 
@@ -160,7 +160,8 @@ class PolicyAgent(_StagedAgent):
     """
 
     def __init__(self, env: Any, learner: PolicyElimination, horizon: int) -> None:
-        if policy_learner("learner", learner).baseline:  # rivals are for simulations
+        # Others are for simulations, or have another kind of player.
+        if not hasattr(policy_learner("learner", learner), "method"):
             raise ArgumentError("learner", f"must be a PolicyElimination, got {learner!r}")
         super().__init__(env, horizon)
         refuse_many("horizon", self.mdp.n_policies, learner.method, f"{self.mdp!r}")
@@ -202,7 +203,7 @@ class TrainedAgent(_StagedAgent):
     env
         An environment with a table P, or a TabularMDP; the simulation draws from its table.
     learner
-        PolicyElimination, UCBVI or UBEV.
+        ModelElimination (deterministic), PolicyElimination, UCBVI or UBEV.
     horizon
         Stages H of an episode.
     episodes

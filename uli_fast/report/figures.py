@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from uli_fast.report.canvas import (
     thinned,
     widths,
 )
+from uli_fast.report.figures_models import checked_grid, draw_actions, draw_certificates
 from uli_fast.report.tables import short_name
 from uli_fast.report.turning import ahead_from, comparable, rival_among
 from uli_fast.results.runs import Runs
@@ -39,9 +41,19 @@ def figure_of(
     runs: Sequence[Runs],
     path: str | os.PathLike[str] | None = None,
     names: Sequence[str] | None = None,
+    grid: tuple[int, int] | None = None,
 ) -> Figure:
-    """Draw the "gap" still to come, or the "regret", of some Runs on log-log axes."""
+    """Draw the "gap" still to come, or the "regret", of some Runs on log-log axes.
+
+    Where plausible models are looked at, also the "certificate", and the "actions" left; these
+    as maps of a ``grid`` world, (rows, columns), if it is one.
+    """
     _check.one_of("what", what, tuple(_DRAWINGS))
+    draw = _DRAWINGS[what]
+    if grid is not None:
+        if what != "actions":
+            raise ArgumentError("grid", f"is for the actions left, not for {what!r}")
+        draw = partial(draw_actions, grid=checked_grid(runs, grid))
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -50,12 +62,13 @@ def figure_of(
     figure = Figure(figsize=(9.0, 5.5), layout="constrained")
     target = checked_target(figure, path)
     axes: Any = figure.subplots()
-    _DRAWINGS[what](axes, lines_of(runs, names or [short_name(x) for x in runs]))
+    draw(axes, lines_of(runs, names or [short_name(x) for x in runs]))
     title = f"{runs[0].problem}; replications: {runs[0].replications}"
     axes.set_title(title, fontsize=10, parse_math=False)
-    legend = axes.legend(loc="lower left" if what == "gap" else "upper left", fontsize=8)
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    if what != "actions":
+        legend = axes.legend(loc=_LEGENDS.get(what, "lower left"), fontsize=8)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
     save_figure(figure, target)
     return figure
 
@@ -139,7 +152,10 @@ def draw_regret(axes: Any, lines: Sequence[Line]) -> None:
 _DRAWINGS: Mapping[str, Callable[[Any, Sequence[Line]], None]] = {
     "gap": draw_gaps,
     "regret": draw_regret,
+    "certificate": draw_certificates,
+    "actions": draw_actions,
 }
+_LEGENDS = {"regret": "upper left"}
 
 
 def _floor(runs: Sequence[Runs]) -> float:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from uli_fast.report.canvas import Line
 from uli_fast.report.checks import ReportCheck, check, tightest
 from uli_fast.report.figures import draw_gaps, draw_regret
@@ -17,6 +19,7 @@ from uli_fast.report.figures_activity import (
     draw_policies,
 )
 from uli_fast.report.figures_guarantee import draw_failures, draw_mistakes
+from uli_fast.report.figures_models import draw_actions, draw_certificates, mean_left
 from uli_fast.report.svg import inline_svg
 from uli_fast.report.words import listed
 from uli_fast.results.metrics import LEVEL
@@ -68,6 +71,14 @@ def _has_policies(r: Runs) -> bool:
 
 def _has_oracle(r: Runs) -> bool:
     return bool((r.oracle_work[:, :, 0] > 0.0).any())
+
+
+def _has_looks(r: Runs) -> bool:
+    return r.look_first is not None
+
+
+def _has_choices(r: Runs) -> bool:
+    return _has_looks(r) and not bool(np.isnan(mean_left(r)).all())
 
 
 def _has_plays(r: Runs) -> bool:
@@ -136,6 +147,23 @@ _DRAWINGS = (
         "to the most.",
         _has_policies,
         draw_policies,
+    ),
+    Drawing(
+        "certificate",
+        "What was certified",
+        "At every look, what bounds the gap of every policy left: median over runs (thick), in a "
+        "band from the least to the most. Dotted: the largest gap that any run still played from "
+        "{round} t on. Dashed: F, known before the first {round}. Along the bottom: 0.",
+        _has_looks,
+        draw_certificates,
+    ),
+    Drawing(
+        "actions",
+        "Actions left",
+        "How many actions are left at the horizon in each state (from top to bottom) of each stage "
+        "(from left to right), the mean over runs. Grey: nothing to choose.",
+        _has_choices,
+        draw_actions,
     ),
     Drawing(
         "oracle",

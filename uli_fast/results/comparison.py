@@ -33,7 +33,7 @@ class Comparison:
         return runs_table(list(self.runs.values()), list(self.runs), title)
 
     def plot(self, path: str | os.PathLike[str] | None = None, what: Drawing = "gap") -> Figure:
-        """Draw each learner's gap still to come under F_ULI, or its "regret"."""
+        """Draw each learner's gap still to come under F_ULI, its "regret" or its "certificate"."""
         from uli_fast.report.figures import figure_of
 
         return figure_of(what, list(self.runs.values()), path, list(self.runs))

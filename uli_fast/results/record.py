@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from uli_fast._typing import B1, F64, I8, I64, Played
-from uli_fast.errors import ArgumentError, UliError
+from uli_fast.errors import ArgumentError, UliError, UnsupportedError
 from uli_fast.guarantees import Guarantee
 from uli_fast.results import metrics
 from uli_fast.results.tables import Blocks, DecisionTable, PhaseTable, tables_of
@@ -326,6 +326,11 @@ class RunRecord:
     def last_policy(self, replication: int = 0) -> I8:
         """Return the policy of the last episode, (H, S)."""
         held = self.decision_table
+        if held.policies is None and self.look_first is not None:
+            raise UnsupportedError(
+                f"{self.learner} draws its actions: there is no table of them; "
+                'play="deterministic" has one'
+            )
         if held.policies is None:
             raise UliError(
                 "too many policies were played to remember the last one; play fewer episodes"

@@ -166,11 +166,20 @@ class Runs(RunRecord):
 
         return runs_table([self])
 
-    def plot(self, path: str | os.PathLike[str] | None = None, what: Drawing = "gap") -> Figure:
-        """Draw the gap still to come under F, or the "regret", on log-log axes."""
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        what: Drawing = "gap",
+        grid: tuple[int, int] | None = None,
+    ) -> Figure:
+        """Draw the gap still to come under F, or the "regret", on log-log axes.
+
+        Of ModelElimination also the "certificate" at every look, and how many "actions" are left
+        in each state of each stage; with ``grid``, (rows, columns), as maps of a grid world.
+        """
         from uli_fast.report.figures import figure_of
 
-        return figure_of(what, [self], path)
+        return figure_of(what, [self], path, grid=grid)
 
     def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
         """Write one self-contained HTML page: verdict, tables, figures, data, caveats."""

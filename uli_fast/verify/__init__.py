@@ -7,7 +7,8 @@ place: the phase bound G, the nice event, the invariants. Most proofs are genero
 look for what is sharp: events whose probability can be computed, an adversary that does the
 worst the event allows, identities that hold to the last digit.
 
-Rows whose statement begins with "Ours" are about docs/proofs.md, not about the paper.
+Rows whose statement begins with "Ours" are about our own proofs (docs/proofs.md,
+docs/proofs_models.md), not about the paper.
 
 An *illustration* shows a figure and proves nothing; it fails if the figure is not there.
 """
