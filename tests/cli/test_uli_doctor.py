@@ -46,6 +46,7 @@ def test_warming_up_policies_is_quiet():
 WARM = """
 import sys
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 import uli_fast as uli
 from uli_fast.cli.doctor import _warm_up_betting, _warm_up_races_and_logs
 
@@ -54,7 +55,7 @@ def compiled():
     for name, module in sorted(sys.modules.items()):
         if name.startswith("uli_fast.kernels."):
             for x in vars(module).values():
-                if hasattr(x, "signatures"):
+                if isinstance(x, Dispatcher):
                     found[f"{x.__module__}.{x.__name__}"] = len(x.signatures)
     return found
 

@@ -308,8 +308,8 @@ def test_failures_stay_within_delta(name, play, delta):
 class Careless(uli.ModelElimination):
     """One whose boxes are far too small: as if delta were close to 2 M."""
 
-    def log_term(self, problem):
-        return 0.1
+    def rule(self, size):
+        return super().rule(size)._replace(log_term=0.1)
 
 
 @pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.errors import ArgumentError, UnsupportedError
+from uli_fast.errors import ArgumentError
 from uli_fast.report.canvas import POINTS, Line, band, log_ticks, over_rounds, widths
 from uli_fast.report.words import squeezed
 from uli_fast.results import metrics
@@ -25,7 +25,7 @@ def draw_certificates(axes: Any, lines: Sequence[Line]) -> None:
     the largest gap played from there on, in any run. What is zero lies along the bottom; a
     withdrawn certificate is as good as none, and leaves the figure at the top.
     """
-    runs = [_looked(line.runs) for line in lines]
+    runs = [line.runs for line in lines]
     floor = _floor(runs)
     top = 2.0 * max(_highest(r) for r in runs)
     for line, width in zip(lines, widths(len(lines)), strict=True):
@@ -68,7 +68,7 @@ def draw_actions(axes: Any, lines: Sequence[Line], grid: tuple[int, int] | None 
             whole = left[h, : grid[0] * grid[1]].reshape(grid)
             panels.append((f"{line.name}, {name}" if len(lines) > 1 else name, whole))
     across = max(1, min(len(panels), 3 if grid else len(panels)))
-    most = lines[0].runs.visits.shape[3]  # type: ignore[union-attr]  # _looked has it
+    most = lines[0].runs.looks.left.shape[3]
     _mosaic(axes, panels, across, most, named=grid is not None or len(lines) > 1)
     if grid is None:
         axes.set_ylabel("state")
@@ -77,10 +77,9 @@ def draw_actions(axes: Any, lines: Sequence[Line], grid: tuple[int, int] | None 
 
 def mean_left(r: Runs) -> F64:
     """Return the actions left, the mean over runs, (H, S); NaN where there never was a choice."""
-    _looked(r)
-    assert r.actions_left is not None and r.actions_dropped is not None
-    first = (r.actions_left | (r.actions_dropped > 0))[0].sum(axis=2)
-    left: F64 = r.actions_left.sum(axis=3).mean(axis=0)
+    looks = r.looks
+    first = (looks.left | (looks.dropped > 0))[0].sum(axis=2)
+    left: F64 = looks.left.sum(axis=3).mean(axis=0)
     return np.where(first > 1, left, np.nan)
 
 
@@ -146,15 +145,8 @@ def _chosen_stages(left: F64) -> list[int]:
     return [int(h) for h in np.unique(some[at])]
 
 
-def _looked(r: Runs) -> Runs:
-    if r.look_first is None or r.look_facts is None:
-        raise UnsupportedError(f"{r.learner} makes no looks, so that nothing was certified")
-    return r
-
-
 def _facts(r: Runs, fact: int) -> F64:
-    assert r.look_facts is not None
-    return r.look_facts[:, :, fact]
+    return r.looks.facts[:, :, fact]
 
 
 def _ahead(r: Runs) -> F64:
@@ -170,15 +162,13 @@ def _highest(r: Runs) -> float:
 
 
 def _at(r: Runs, said: F64, rounds: I64) -> F64:
-    assert r.look_first is not None
-    return metrics.at_looks(r.look_first, said, rounds)
+    return metrics.at_looks(r.looks.first, said, rounds)
 
 
 def _rounds(r: Runs) -> I64:
     """Return episodes for drawing: log-spaced, with some at which a look was made."""
-    assert r.look_first is not None
     spaced = np.geomspace(1.0, r.horizon, POINTS).astype(np.int64)
-    looks = np.unique(r.look_first[r.look_first > 0])
+    looks = np.unique(r.looks.first[r.looks.first > 0])
     looks = looks[:: 1 + looks.size // POINTS]
     every = np.unique(np.concatenate([spaced, looks, looks - 1]))
     return every[(every >= 1) & (every <= r.horizon)]

@@ -74,7 +74,7 @@ def _has_oracle(r: Runs) -> bool:
 
 
 def _has_looks(r: Runs) -> bool:
-    return r.look_first is not None
+    return r.makes_looks
 
 
 def _has_choices(r: Runs) -> bool:

@@ -86,6 +86,15 @@ class PolicyPhases(NamedTuple):
     left: F64  # NaN where they were never listed
 
 
+class Looks(NamedTuple):
+    """What looks at plausible models said, where a learner makes them."""
+
+    first: I64  # (M, looks) first episode after each, filled up with zeros
+    facts: F64  # (M, looks, 5) certificate, W, U, L, gap of what is played
+    left: B1  # (M, H, S, A) actions left at the horizon
+    dropped: I64  # (M, H, S, A) the first episode without each, 0 if never
+
+
 # Where the tables of a record have what is public under these names.
 COLUMNS = {
     "names": "decision_table.names",
@@ -317,6 +326,19 @@ class RunRecord:
             return PolicyPhases(none, none, none.astype(np.float64))
         first, last = self.phase_rounds[:, :, 0], self.phase_rounds[:, :, 1]
         return PolicyPhases(first, last, self.phase_facts[:, :, 0])
+
+    @property
+    def makes_looks(self) -> bool:
+        """Whether looks at plausible models are recorded."""
+        return self.look_first is not None
+
+    @property
+    def looks(self) -> Looks:
+        """What looks at plausible models said."""
+        found = self.look_first, self.look_facts, self.actions_left, self.actions_dropped
+        if any(x is None for x in found):
+            raise UnsupportedError(f"{self.learner} makes no looks, so that nothing was certified")
+        return Looks(*found)  # type: ignore[arg-type]  # none is None
 
     @property
     def oracle_work(self) -> F64:

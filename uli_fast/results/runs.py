@@ -122,9 +122,7 @@ class Runs(RunRecord):
         return self._looked_up(4)
 
     def _looked_up(self, fact: int) -> F64:
-        if self.look_first is None or self.look_facts is None:
-            raise UnsupportedError(f"{self.learner} makes no looks, so that nothing was certified")
-        return metrics.at_looks(self.look_first, self.look_facts[:, :, fact], self.rounds)
+        return metrics.at_looks(self.looks.first, self.looks.facts[:, :, fact], self.rounds)
 
     def on_inferior(self, by: int | None = None) -> I64:
         """Return the plays of arms with a gap, by the horizon or by a recorded round, (M,).

@@ -10,14 +10,14 @@ THOMPSON = "tests/learners/test_thompson_sampling.py"
 SABOTAGES = (
     Sabotage(
         "SE width x 0.8",
-        "uli_fast.kernels.arms.successive_width:width",
+        "uli_fast.kernels.arms.successive_width:width_at",
         "return float(R * np.sqrt(",
         "return float(0.8 * R * np.sqrt(",
         f"{EVENTS}::test_successive_elimination_fails_as_often_as_computed",
     ),
     Sabotage(
         "SE width without its log s",
-        "uli_fast.kernels.arms.successive_width:width",
+        "uli_fast.kernels.arms.successive_width:width_at",
         "+ 2.0 * np.log(float(n))",
         "",
         f"{EVENTS}::test_successive_elimination_with_narrow_widths_fails_as_often_as_computed",

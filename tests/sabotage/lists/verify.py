@@ -7,7 +7,7 @@ VERIFY = "tests/verify/test_verify.py"
 SABOTAGES = (
     Sabotage(
         "row: SE width x 0.8",
-        "uli_fast.kernels.arms.successive_width:width",
+        "uli_fast.kernels.arms.successive_width:width_at",
         "return float(R * np.sqrt(",
         "return float(0.8 * R * np.sqrt(",
         f"{VERIFY}::test_a_row_holds[upperbound_pull]",
