@@ -122,6 +122,16 @@ def least_value(problem, left):
 
 
 class TestDecisions:
+    def test_they_are_equal_where_they_say_the_same(self, tmp_path):
+        rewards = mdps.river_swim(3, 3).rewards
+        with uli.Study.open(tmp_path / "a.db", learner=quick(), rewards=rewards) as study:
+            first, second, room = study.ask("one"), study.ask("two"), study.room
+        with uli.Study.open(tmp_path / "a.db") as study:
+            assert study.ask("one") == first and not study.ask("one") != first
+            assert study.ask("two") != first and first != "one"
+            assert len({first, study.ask("one"), second}) == 2
+            assert study.room == room > 0
+
     @pytest.mark.parametrize("play", PLAYS)
     @pytest.mark.parametrize("name", PROBLEMS)
     def test_they_are_the_kernel_s_on_the_same_transitions(self, name, play):

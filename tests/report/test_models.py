@@ -108,7 +108,7 @@ def test_the_page_has_both_figures_for_learners_that_look(runs, tmp_path):
     assert "What was certified" not in alone and "Actions left" not in alone
 
 
-@pytest.mark.parametrize("grid", [(3,), (2, 2, 1), (0, 3), (1.0, 3), "33", 9, (2, 2)])
+@pytest.mark.parametrize("grid", [(3,), (2, 2, 1), (0, 3), (1.0, 3), "33", 9, (2, 2), (1, 1)])
 def test_grids_that_are_none_are_refused(runs, grid):
     with pytest.raises(ArgumentError, match="grid"):
         runs.plot(what="actions", grid=grid)

@@ -137,7 +137,7 @@ def horizon(name: str, value: Any) -> int:
     """Return a number of rounds between 1 and 10**18."""
     result = whole(name, value)
     if result > LARGEST_HORIZON:
-        size = int((result.bit_length() - 1) * math.log10(2.0))
+        size = round((result.bit_length() - 1) * math.log10(2.0))
         raise HorizonTooLargeError(
             name, f"must be at most 10**18 (64-bit counters), got about 10**{size}"
         )

@@ -203,7 +203,7 @@ def width_bound(play: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
 
 def bound(play: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
     """Return F: min(H, 2 W) for stochastic policies, min(H, 2 (H - 1) W) for deterministic ones."""
-    if p["H"] == 1.0:
+    if p["H"] == 1.0 or p["A"] == 1.0:
         return np.zeros_like(t)  # rewards are known, and so are the best actions
     times = 2.0 if play == "stochastic" else 2.0 * (p["H"] - 1.0)
     return np.minimum(p["H"], times * width_bound(play, t, delta, p))

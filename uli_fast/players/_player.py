@@ -45,6 +45,11 @@ class LivePlayer:
     def __init__(self, learner: Any, low: float, high: float, queue: DecisionQueue) -> None:
         self.learner, self.low, self.high, self.queue = learner, low, high, queue
 
+    @property
+    def room(self) -> int | None:
+        """How many more decisions F allows for before outcomes are told; None: any number."""
+        return None
+
     # What a kind of player supplies.
 
     def _take_in(self, decision: Any, outcome: Any) -> None:

@@ -47,6 +47,18 @@ class PolicyDecision(NamedTuple):
     policy: I8 | F64
     probability: float
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PolicyDecision):
+            return NotImplemented
+        same = (self.id, self.probability) == (other.id, other.probability)
+        return same and np.array_equal(self.policy, other.policy)
+
+    def __ne__(self, other: object) -> bool:  # a tuple's own would compare arrays
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.probability))
+
 
 class PolicyPlayer(LivePlayer):
     """Asks for the active policy that leads where least is known."""

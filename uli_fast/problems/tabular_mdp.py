@@ -136,7 +136,7 @@ class TabularMDP:
         ----------
         env
             An environment with ``P`` and ``initial_state_distrib``, such as FrozenLake,
-            CliffWalking or Taxi.
+            CliffWalking or Taxi-v4.
         horizon
             Number of stages H.
         restricted

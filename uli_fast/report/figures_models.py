@@ -89,7 +89,7 @@ def checked_grid(runs: Sequence[Runs], grid: Any) -> tuple[int, int]:
     if not good or not all(type(n) is int and n > 0 for n in grid):
         raise ArgumentError("grid", f"must be (rows, columns), got {grid!r}")
     S = mean_left(runs[0]).shape[1]
-    if grid[0] * grid[1] > S:
+    if grid[0] * grid[1] not in (S, S - 1):  # the last state may be one that was added
         raise ArgumentError("grid", f"has {grid[0] * grid[1]} cells, but there are {S} states")
     return grid[0], grid[1]
 

@@ -86,7 +86,7 @@ class PolicyPhases(NamedTuple):
     left: F64  # NaN where they were never listed
 
 
-class Looks(NamedTuple):
+class ModelLooks(NamedTuple):
     """What looks at plausible models said, where a learner makes them."""
 
     first: I64  # (M, looks) first episode after each, filled up with zeros
@@ -333,12 +333,12 @@ class RunRecord:
         return self.look_first is not None
 
     @property
-    def looks(self) -> Looks:
+    def looks(self) -> ModelLooks:
         """What looks at plausible models said."""
         found = self.look_first, self.look_facts, self.actions_left, self.actions_dropped
         if any(x is None for x in found):
             raise UnsupportedError(f"{self.learner} makes no looks, so that nothing was certified")
-        return Looks(*found)  # type: ignore[arg-type]  # none is None
+        return ModelLooks(*found)  # type: ignore[arg-type]  # none is None
 
     @property
     def oracle_work(self) -> F64:

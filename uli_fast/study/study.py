@@ -285,6 +285,14 @@ class Study:
             self._get_ready()
             return self._replay.player.active
 
+    @property
+    def room(self) -> int | None:
+        """How many more decisions F allows for before outcomes are told; None: any number."""
+        with self._turn():
+            self._get_ready()
+            room: int | None = self._replay.player.room
+            return room
+
     def recommend(self) -> Any:
         """Return what looks best so far among what is still in play."""
         with self._turn():

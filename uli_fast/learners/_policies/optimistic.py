@@ -34,7 +34,7 @@ class OptimisticPolicies(PolicyLearner):
     def start(self, *about: Any, **more: Any) -> NoReturn:
         """Raise UnsupportedError: this is a rival for simulations."""
         name = type(self).__name__
-        raise UnsupportedError(f"{name} has no live player; PolicyElimination has one")
+        raise UnsupportedError(f"{name} has no live player; ModelElimination has one")
 
     def kernel(self) -> ModuleType:
         """Return the kernel that plays it."""
