@@ -419,3 +419,16 @@ class TestRefusals:
         with pytest.raises(ArgumentError) as caught:
             uli.simulate(uli.ModelElimination(pooled=True), PROBLEMS["dense (3, 2, 3)"], 10)
         assert caught.value.argument == "pooled"
+
+
+def test_pooled_visits_that_cannot_be_counted_are_refused():
+    lake = uli.mdps.river_swim(2, 20)
+    with pytest.raises(uli.errors.HorizonTooLargeError, match="pooled"):
+        uli.simulate(uli.ModelElimination(0.1, pooled=True), lake, 10**18, seed=0)
+
+
+def test_what_rounding_leaves_open_is_not_said_to_be_certain():
+    """Actions that differ by less than rounding may both be played."""
+    for play in PLAYS:
+        player = uli.ModelElimination(0.1, play).start([[[0, 0.5]]], low=0, high=1e12)
+        assert player.certificate().bound >= 0.5, play

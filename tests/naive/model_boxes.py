@@ -39,9 +39,10 @@ def unknown(points, A, successors=None, first=None, pooled=False):
 
 def gap_bound(t, play, delta, H, M, R, n, m, S_0, eta, n0, pooled):
     """Return F(t), n rows at a stage with m successors each."""
-    if H == 1:
-        return 0.0
     clipped = play == "deterministic"
+    rest = 1e-12 * H * H if clipped else 1e-9 * H  # what rounding leaves open
+    if H == 1:
+        return rest
     lam = math.log(2 * math.sqrt((H - 1) * t if pooled else t) * max(1, M) / (0.9 * delta))
     candidates = []
     for j in range(5):
@@ -74,4 +75,4 @@ def gap_bound(t, play, delta, H, M, R, n, m, S_0, eta, n0, pooled):
             )
             candidates.append((1 + alpha) ** (H - 1) * total)
     W = min(candidates) / t / (1 - 1e-6)  # of which all but a millionth is played
-    return min(H, (2 * (H - 1) if clipped else 2) * W)
+    return min(H, (2 * (H - 1) if clipped else 2) * W + rest)

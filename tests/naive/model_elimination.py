@@ -224,7 +224,7 @@ class Twin:
             top, pi3, x3, r3, b3 = best(b + lam * r)
             W = min(W, top - lam * L)
             value = b1 + lam * (r1 - L)
-            if top - lam * L <= value + 1e-9 * value + 1e-13 * (1 + lam) * self.H:
+            if top - lam * L <= value + 1e-9 * value + min(1e-13 * (1 + lam), 5e-10) * self.H:
                 break
             if r3 >= L:
                 pi1, x1, r1, b1 = pi3, x3, r3, b3

@@ -294,7 +294,9 @@ def test_a_certificate_prints_what_it_means_and_its_unit():
     assert "nothing is known yet" in repr(SE(0.05, R=0.5).start(2, **INF).certificate())
     assert "active=50," in repr(SE(0.05).start(50).certificate())
     policies = uli.PolicyElimination(0.1).start([[[0.0, 1.0]]])
-    assert "every active policy is within 1 (reward units)" in repr(policies.certificate())
+    assert "every policy that may still be played is within 1 (reward units)" in repr(
+        policies.certificate()
+    )
     points = uli.SpannerElimination(0.1, R=1.0).start(uli.arm_sets.Ball(2))
     assert "every arm of this phase is within 2 (reward units)" in repr(points.certificate())
     rule = uli.EliminationFramework(lambda n, total, active, t: active, lambda delta, t: 0.5)

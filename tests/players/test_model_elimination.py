@@ -673,3 +673,15 @@ def test_a_study_is_opened_again_with_what_it_began_with(tmp_path):
         with pytest.raises(ArgumentError) as refused:
             uli.Study.open(path, learner, **about | {name: other})
         assert refused.value.argument in (name, "rewards")
+
+
+def test_a_certificate_speaks_of_decisions_after_its_look():
+    """What was asked for beyond a block has the policy of the look before."""
+    problem, rng = mdps.river_swim(3, 3), np.random.default_rng(0)
+    player = started(problem, quick())
+    block = player.ask(player.room)
+    beyond = player.ask(3)
+    assert player.certificate().round == 1
+    for d in block:
+        player.tell(d.id, *walk(problem, d.policy, rng))
+    assert player.certificate().round == beyond[-1].id + 1 == player.ask().id

@@ -44,6 +44,9 @@ BOXES, VISITS = 0.9, 0.1
 REFRESHED = 1.02
 # What is played need only have this share of the largest width: rounding, and duals cut short.
 ATTAINED = 1.0 - 1e-6
+# An action stays that is worse by this times H, at every stage; duals are solved up to half of
+# the other.
+TIED, UNRESOLVED = 1e-12, 1e-9
 # Exponents at which visits are held against their expectation, all at once.
 _THETAS = tuple(2.0**-j for j in range(5))
 # Relative slacks of the second variant, in parts of 1 / H; any of them gives a bound.
@@ -203,7 +206,10 @@ def width_bound(play: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
 
 def bound(play: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
     """Return F: min(H, 2 W) for stochastic policies, min(H, 2 (H - 1) W) for deterministic ones."""
-    if p["H"] == 1.0 or p["A"] == 1.0:
-        return np.zeros_like(t)  # rewards are known, and so are the best actions
-    times = 2.0 if play == "stochastic" else 2.0 * (p["H"] - 1.0)
-    return np.minimum(p["H"], times * width_bound(play, t, delta, p))
+    H = p["H"]
+    if p["A"] == 1.0:
+        return np.zeros_like(t)
+    W = width_bound(play, t, delta, p) if H > 1.0 else np.zeros_like(t)
+    if play == "stochastic":
+        return np.minimum(H, 2.0 * W + UNRESOLVED * H)
+    return np.minimum(H, 2.0 * (H - 1.0) * W + TIED * H * H)

@@ -84,7 +84,8 @@ def look(boxes: Boxes, view: View, choice: Choice, rule: Rule, facts: F64, t: in
     facts[WIDTH] = min(facts[WIDTH], width)
     said = worst
     if rule.stochastic:
-        said = min(said, facts[UPPER] - facts[LOWER] + facts[WIDTH])
+        slack = ROUNDING * view.r.shape[0]  # by which what is played may fall short of L
+        said = min(said, facts[UPPER] - facts[LOWER] + facts[WIDTH] + slack)
     if not fits:
         facts[CERTIFICATE] = math.nan  # for good
     elif said < facts[CERTIFICATE]:

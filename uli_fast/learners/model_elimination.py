@@ -12,7 +12,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import B1, I64, U64, Play
-from uli_fast.errors import ArgumentError, GuaranteeWarning
+from uli_fast.errors import ArgumentError, GuaranteeWarning, HorizonTooLargeError
 from uli_fast.guarantees import Guarantee, describe_model
 from uli_fast.guarantees.model_boxes import ModelSize, log_term
 from uli_fast.learners._policies.models import (
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from uli_fast.kernels.model_elimination import Rule
     from uli_fast.players.model_elimination import ModelPlayer
 
+# Visits of a row, which 64-bit counters have to hold.
+MOST_VISITS = 9 * 10**18
 PLAYS = ("deterministic", "stochastic")
 # Looks that a run has room for at first.
 FIRST_LOOKS = 256
@@ -93,10 +95,15 @@ class ModelElimination(PolicyLearner):
         return Guarantee(f"MODEL-{self.play}", self.delta, parameters, scale)
 
     def check(self, problem: Any, horizon: int) -> None:
-        """Refuse to pool what changes with the stage."""
+        """Refuse to pool what changes with the stage, and more visits than can be counted."""
         P = problem.transitions[:-1]  # what comes after the last stage does not matter
         if self.pooled and (P != P[:1]).any():
             raise ArgumentError("pooled", f"must be False: {problem!r} changes with the stage")
+        if self.pooled and (problem.horizon - 1) * horizon > MOST_VISITS:
+            most = MOST_VISITS // (problem.horizon - 1)
+            raise HorizonTooLargeError(
+                "horizon", f"must be at most {most} where visits of all stages are pooled"
+            )
 
     def start(
         self,

@@ -17,8 +17,9 @@ MOST_DIGITS = 10**15  # numbers from here on are shown by their order of magnitu
 
 
 class Certificate(NamedTuple):
-    """With probability 1 - delta, over all rounds at once, no active arm is worse than this.
+    """With probability 1 - delta, over all rounds at once, nothing that may be played is worse.
 
+    That is every active arm, or every policy that the learner may still choose.
     It rests on settled rewards only, whatever has been asked for since.
     """
 
@@ -29,7 +30,8 @@ class Certificate(NamedTuple):
     # delay.
     envelope: float
     delta: float
-    # The arms in play; for policies, how many they are; () for the points of an arm set.
+    # The arms in play; for policies, how many deterministic ones the actions left make up; () for
+    # the points of an arm set.
     active: tuple[int | str, ...] | int
     proved: bool  # False: the bound is a user's claim
     assumes: tuple[str, ...] = ()  # everything that is believed and was not checked
@@ -51,7 +53,7 @@ class Certificate(NamedTuple):
 
     def _what(self) -> str:
         if isinstance(self.active, int):
-            return "active policy"
+            return "policy that may still be played"
         return "active arm" if self.active else "arm of this phase"
 
 

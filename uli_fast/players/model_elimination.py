@@ -143,17 +143,19 @@ class ModelPlayer(LivePlayer):
     def certificate(self) -> Certificate:
         """Return what is certain about every policy that may still be played.
 
-        It rests on the settled episodes up to the last look. Its ``active`` is the number of
-        deterministic policies of actions left (see ``active``); policies that draw their actions
-        draw them from these. The bound never rises. Once a decision was asked for beyond its
-        block, ``envelope`` is infinite.
+        It rests on the settled episodes up to the last look, and speaks of decisions from the
+        first one after it on: what was asked for before has the policy of its own look. The bound
+        never rises. Its ``active`` is the number of deterministic policies of actions left (see
+        ``active``); with play="stochastic" those may be played that are worth L in a plausible
+        model, not all that draw their actions from these. Once a block with decisions asked for
+        beyond it is settled, ``envelope`` is infinite.
         """
         from uli_fast.kernels.model_elimination import CERTIFICATE
 
         self._refuse()
         scale = self.high - self.low
         guarantee = self.learner.guarantee_for(self._size, scale)
-        t = self.queue.settled + 1
+        t = max(self.queue.settled, self._openings[-1]) + 1
         F = guarantee.bound(int(min(t, self._in_time)))
         envelope = F if t <= self._in_time else math.inf
         bound = min(F, float(self._facts[CERTIFICATE]) * scale)

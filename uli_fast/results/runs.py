@@ -50,9 +50,9 @@ class Runs(RunRecord):
         On tabular MDPs: those policies, (M, D, H, S), and the visits (M, H, S, A).
     look_first, look_facts
         Where plausible models are looked at from time to time: the first episode after each
-        look, (M, looks), and what it said, (M, looks, 5): the certificate (of all policies left,
-        NaN once it is withdrawn), the width of the values still possible, the largest and the
-        surely attainable value, and the gap of the policy that was played.
+        look, (M, looks), and what it said, (M, looks, 5): the certificate (of all policies
+        that may be played, NaN once it is withdrawn), the width of the values still possible, the
+        largest and the surely attainable value, and the gap of the policy that was played.
     actions_left, actions_dropped, empty_at
         There too: which actions are left at the horizon and the first episode without each
         dropped one (0: never), (M, H, S, A); the first episode at which no model was plausible
@@ -110,7 +110,7 @@ class Runs(RunRecord):
 
     @property
     def certificates(self) -> F64:
-        """What bounds the gaps of all policies left at the recorded rounds, (M, P).
+        """What bounds the gaps of all that may be played at the recorded rounds, (M, P).
 
         NaN where it was withdrawn, because what was seen contradicts itself.
         """

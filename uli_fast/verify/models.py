@@ -198,9 +198,10 @@ def values(quick: bool) -> VerifyOutcome:
     ),
 )
 def certificate(quick: bool) -> VerifyOutcome:
-    """Ours, docs/proofs_models.md, Theorem 1: on E no policy left has a gap above the certificate.
+    """Ours, docs/proofs_models.md, Theorem 1: on E no gap that may be played is above the bound.
 
-    Every policy of the actions left is looked at; L <= V* <= U, and the event fails within delta.
+    Deterministic: every policy of the actions left is looked at; stochastic: what is played. And
+    L <= V* <= U, and the event fails within delta.
     """
     M, delta, most, outside, failed, total = 20 if quick else 200, 0.3, 0.0, 0, 0, 0
     problems = [uli.mdps.random_dense(2, 2, 3, seed=1), uli.mdps.river_swim(2, 3).restricted()]

@@ -18,6 +18,8 @@ from uli_fast.kernels.mdp.boxes import Boxes, extreme, most, push, sort_states, 
 TIE = 1e-12
 # Per stage: what rounding may do to a value.
 ROUNDING = 1e-12
+# A dual is solved up to this times H, where rounding allows no more; F counts twice that.
+UNRESOLVED = 5e-10
 # Relative: how far the value-constrained choice may stay below the largest.
 DUAL_GAP = 1e-9
 MOST_INDUCTIONS = 100
@@ -297,7 +299,7 @@ def choose_within(boxes: Boxes, look: View, choice: Choice, least: float) -> flo
         top = attain(boxes, look, choice, lam, 1.0, 2) - lam * least
         W = min(W, top)
         value = b0 + lam * (r0 - least)  # of the mixture
-        if top <= value + DUAL_GAP * value + 1e-13 * (1.0 + lam) * H:
+        if top <= value + DUAL_GAP * value + min(1e-13 * (1.0 + lam), UNRESOLVED) * H:
             break
         r2 = inner(choice.x[2], choice.pi[2], look.r)
         b2 = start + inner(choice.x[2], choice.pi[2], look.b)
