@@ -201,7 +201,7 @@ def test_it_promises_nothing():
     assert np.isnan(runs.worst_ratio).all()
     with pytest.raises(uli.errors.NoGuaranteeError):
         _ = runs.holds
-    with pytest.raises(uli.errors.UnsupportedError, match="PolicyElimination"):
+    with pytest.raises(uli.errors.UnsupportedError, match="ModelElimination"):
         uli.UCBVI().start(rewards=mdp.rewards)
 
 
