@@ -6,7 +6,8 @@ import pytest
 from bench.support import cases
 from bench.support.cases import Case
 from bench.support.mdps import simulated
-from uli_fast import ModelElimination, TabularMDP, mdps
+from bench.support.models import choice_by_highs, choice_by_inductions, problem_of
+from uli_fast import ModelElimination, mdps
 
 # The event may fail for a seed: the run goes on, and takes as long.
 pytestmark = pytest.mark.filterwarnings("ignore::uli_fast.errors.GuaranteeWarning")
@@ -33,8 +34,8 @@ def test_dense_at_1e12(versus, play):
 
 @PLAYS
 def test_frozen_lake_at_1e8(versus, play):
-    gymnasium = pytest.importorskip("gymnasium")
-    lake = TabularMDP.from_gymnasium(gymnasium.make("FrozenLake-v1", is_slippery=True), horizon=20)
+    pytest.importorskip("gymnasium")
+    lake = problem_of("lake")
     versus(cases.simulated(ModelElimination(0.1, play), lake, 10**8, 1), seeds=1, repeats=2)
 
 
@@ -49,6 +50,22 @@ def test_look(versus, play):
         return lambda: run.advance(1)
 
     versus(Case(prepare), seeds=2)
+
+
+@pytest.mark.parametrize("solver", ["warm", "cold"])
+@pytest.mark.parametrize("name", ["lake", "dense"])
+def test_choice(versus, name, solver):
+    if name == "lake":
+        pytest.importorskip("gymnasium")
+    versus(choice_by_inductions(name), choice_by_highs(name, solver), seeds=3, repeats=3)
+
+
+@pytest.mark.long
+@PLAYS
+def test_large_lake_at_1e6(versus, play):
+    pytest.importorskip("gymnasium")
+    learner = ModelElimination(0.1, play, growth=0.5, first=256)
+    versus(cases.simulated(learner, problem_of("large lake"), 10**6, 1), seeds=1, repeats=1)
 
 
 @pytest.mark.parametrize("sizes", [(2, 2, 3), (10, 3, 10)], ids=["2-2-3", "10-3-10"])

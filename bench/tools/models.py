@@ -1,6 +1,6 @@
 """The figures of docs/mdps.md on ModelElimination beside its rivals.
 
-python -m bench.tools.models failures | certificates | lake | looks | regret
+python -m bench.tools.models failures | certificates | lake | looks | growth | regret
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 import uli_fast as uli
+from bench.tools.growth import Curve
+from uli_fast._support.streams import stream
 from uli_fast._typing import Play
 from uli_fast.errors import GuaranteeWarning
 
@@ -136,6 +138,39 @@ def looks() -> Iterator[str]:
         yield f"{play}: {counts} looks"
 
 
+# Sizes (S, A, H) along one axis: what is varied, where the others stand.
+AXES = {
+    "S": [(S, 3, 10) for S in (5, 10, 20, 40)],
+    "A": [(10, A, 10) for A in (2, 4, 8, 16)],
+    "H": [(10, 3, H) for H in (5, 10, 20, 40, 80)],
+}
+
+
+def growth(looks: int = 1000) -> Iterator[str]:
+    """Time the first thousand looks, blocks included, on dense MDPs; fit powers of S, A and H."""
+    for axis, sizes in AXES.items():
+        for play in PLAYS:
+            took = [seconds_a_look(size, play, looks) for size in sizes]
+            x = [float(size["SAH".index(axis)]) for size in sizes]
+            shown = ", ".join(f"{v:g}: {1e3 * t:.3g} ms" for v, t in zip(x, took, strict=True))
+            power = Curve("", "", axis, x, took).power()
+            yield f"{axis}, {play}: {shown}; power {power:.2f}"
+
+
+def seconds_a_look(size: tuple[int, int, int], play: Play, looks: int) -> float:
+    """Return the CPU seconds of a look and its block, the mean over a run; the least of two."""
+    best, T = np.inf, 10**12
+    problem, learner = uli.mdps.random_dense(*size, seed=1), uli.ModelElimination(DELTA, play)
+    uli.simulate(learner, problem, 1)  # compiles
+    for _ in range(2):
+        run = learner.begin(problem, stream(1, 0), "skip", T, np.array([T]))
+        begun = time.process_time()
+        while run.course.clock[2] < looks and not run.advance(1):
+            pass
+        best = min(best, (time.process_time() - begun) / int(run.course.clock[2]))
+    return float(best)
+
+
 def regret(episodes: int = 10**6, runs: int = 10) -> Iterator[str]:
     """Compare regrets at 10^6 episodes, on ten random MDPs or in ten runs: median, smallest first.
 
@@ -167,7 +202,7 @@ def regret(episodes: int = 10**6, runs: int = 10) -> Iterator[str]:
         yield f"{name}: {said}; UBEV ahead in {ahead} of {runs}"
 
 
-FIGURES = {f.__name__: f for f in (failures, certificates, lake, looks, regret)}
+FIGURES = {f.__name__: f for f in (failures, certificates, lake, looks, growth, regret)}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", GuaranteeWarning)

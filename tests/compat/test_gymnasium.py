@@ -12,7 +12,7 @@ import pytest
 import uli_fast as uli
 from tests.compat.cases import SMALL
 from uli_fast.compat.gymnasium import BanditAgent, PolicyAgent, TrainedAgent
-from uli_fast.errors import ArgumentError, UliError, UnsupportedError
+from uli_fast.errors import ArgumentError, NoGuaranteeError, UliError, UnsupportedError
 from uli_fast.players import PolicyDecision
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -147,8 +147,10 @@ def test_steps_that_cannot_be_are_refused():
         agent.act(0)  # reset in mid-episode
     with pytest.raises(ArgumentError, match="learner"):
         PolicyAgent(env, uli.UCBVI(), horizon=H)
-    with pytest.raises(ArgumentError, match="learner: must be a PolicyElimination"):
-        PolicyAgent(env, uli.ModelElimination(), horizon=H)
+    with pytest.raises(ArgumentError, match="learner: UBEV has no live player"):
+        PolicyAgent(env, uli.UBEV(), horizon=H)
+    with pytest.raises(ArgumentError, match="learner"):
+        PolicyAgent(env, uli.UCB(), horizon=H)
     with pytest.raises(UnsupportedError, match="draws its actions"):
         TrainedAgent(env, uli.ModelElimination(play="stochastic"), H, 10)
     with pytest.raises(ArgumentError, match="learner"):
@@ -159,6 +161,148 @@ def test_steps_that_cannot_be_are_refused():
         PolicyAgent(gymnasium.make("FrozenLake-v1"), LEARNER, horizon=8)
     with pytest.raises(ArgumentError, match="table P"):
         PolicyAgent(object(), LEARNER, horizon=3)
+
+
+PLAYS = ("deterministic", "stochastic")
+
+
+def models(play="deterministic", **more):
+    return uli.ModelElimination(0.2, play, **{"growth": 0.3, "first": 4, **more})
+
+
+@pytest.mark.parametrize("play", PLAYS)
+def test_model_elimination_is_the_live_player_in_the_same_lake(play):
+    """Blocks end when they should, and actions are drawn by the seed and the episode alone."""
+    env, learner = lake(), models(play, pooled=True)
+    agent = PolicyAgent(env, learner, horizon=H, seed=5)
+    rewards = loop(env, agent, 300)
+    mdp = uli.TabularMDP.from_gymnasium(env, H)
+    assert mdp.successors is not None and mdp.initial_support is not None
+    player = learner.start(mdp.rewards, [0], mdp.low, mdp.high, mdp.decision_points, mdp.successors)
+    for i in range(300):
+        s, _ = env.reset(seed=0 if i == 0 else None)
+        assert player.room > 0
+        decision, states, actions, ended = player.ask(), [], [], False
+        rng = np.random.default_rng(np.random.SeedSequence(5, spawn_key=(i + 1,)))
+        for h in range(H):
+            chosen = decision.policy[h, s]
+            a = int(chosen) if play == "deterministic" else int(rng.choice(4, p=chosen))
+            states.append(s)
+            actions.append(a)
+            if not ended:
+                s, _, ended, _, _ = env.step(a)
+        player.tell(decision.id, states, actions)
+    assert agent.player.state() == player.state() and len(player.state()["openings"]) > 5
+    assert agent.episodes == 300 and sum(rewards) > 0
+    assert (agent.current() == decision.policy).all()
+    assert agent.current().shape == ((H, 4) if play == "deterministic" else (H, 4, 4))
+    said = agent.certificate()
+    assert said == player.certificate() and said.bound < 1.0
+    assert said.envelope < math.inf  # no decision was asked for beyond its block
+    assert agent.mdp.gap(agent.current()) <= said.bound
+
+
+class Walk:
+    """Steps through a TabularMDP; a step is drawn by its own seed."""
+
+    def __init__(self, mdp, seed):
+        self.mdp, self.rng = mdp, np.random.default_rng(seed)
+
+    def reset(self, **_):
+        self.h, self.s = 0, int(self.rng.choice(self.mdp.n_states, p=self.mdp.initial))
+        return self.s, {}
+
+    def step(self, a):
+        law = self.mdp.transitions[self.h, self.s, a]
+        reward, self.h = self.mdp.rewards[self.h, self.s, a], self.h + 1
+        self.s = int(self.rng.choice(self.mdp.n_states, p=law))
+        return self.s, reward, False, False, {}
+
+
+def test_policies_that_draw_do_so_by_their_probabilities_and_the_seed():
+    mdp = uli.mdps.random_dense(4, 3, 4, seed=1)  # on which policies do draw
+    paths, drawn, taken, spread = [], 0, 0.0, 0.0
+    for seed in (1, 1, 2):
+        agent, env, path = PolicyAgent(mdp, models("stochastic"), 4, seed=seed), Walk(mdp, 0), []
+        while agent.episodes < 400:
+            s, _ = env.reset()
+            episode = np.random.SeedSequence(seed, spawn_key=(agent.episodes + 1,))
+            rng = np.random.default_rng(episode)
+            for h in range(4):
+                a = agent.act(s)
+                assert agent.act(s) == a  # looking twice draws once
+                law = agent.current()[h, s]
+                assert law[a] > 0.0 and a == rng.choice(3, p=law)
+                if law.max() < 1.0 and paths:  # not the same draws twice
+                    likely = int(law.argmax())
+                    drawn, taken = drawn + 1, taken + float(a == likely) - law[likely]
+                    spread += law[likely] * (1.0 - law[likely])
+                path.append((s, a))
+                s, reward, *_ = env.step(a)
+                agent.observe(s, reward)
+            assert agent.done
+        paths.append(path)
+    assert paths[0] == paths[1] != paths[2]
+    assert drawn > 100 and abs(taken) < 4 * math.sqrt(spread)
+    fresh = [PolicyAgent(mdp, models("stochastic"), 4).seed for _ in range(2)]
+    assert fresh[0] != fresh[1]
+
+
+def test_what_the_mdp_tells_is_what_the_player_knows():
+    mdp = uli.mdps.river_swim(3, 3)
+    assert PolicyAgent(mdp, models(), 3).player.known.successors is None
+    told = PolicyAgent(mdp.with_known_structure().restricted(), models(), 3).player.known
+    assert (told.successors == (mdp.transitions > 0)).all()
+    assert told.initial_support.tolist() == [True, False, False]
+    assert (told.decision_points == mdp.restricted().decision_points).all()
+
+
+@pytest.mark.parametrize("learner", [LEARNER, models(), models("stochastic")], ids=str)
+def test_an_episode_that_is_given_up_is_missing(learner):
+    env = lake()
+    agent = PolicyAgent(env, learner, horizon=H, seed=1)
+    with pytest.raises(UliError, match="under way"):
+        agent.abandon("never begun")
+    loop(env, agent, 2)
+    with pytest.raises(UliError, match="under way"):
+        agent.abandon("over")
+    agent.act(0)
+    with pytest.raises(ArgumentError, match=r"truncated: .* time limit"):
+        agent.observe(0, 0.0, truncated=True)
+    with pytest.raises(ArgumentError, match="reason"):
+        agent.abandon("")
+    agent.abandon("the time limit")
+    assert agent.done and agent.episodes == 2 and agent.player.pending == ()
+    with pytest.raises(UliError, match="under way"):
+        agent.abandon("again")
+    with pytest.raises(UliError, match="act"):
+        agent.observe(0, 0.0)
+    with pytest.raises(NoGuaranteeError):
+        agent.certificate()
+    loop(env, agent, 3)  # it goes on with another episode
+    assert agent.episodes == 5 and agent.player.state()["missing"] == [[3, "the time limit"]]
+
+
+def test_what_models_cannot_be_played_on_is_refused():
+    env = lake()
+    agent = PolicyAgent(env, models(), horizon=H)
+    before = agent.player.state()
+    with pytest.raises(ArgumentError, match="observation: the table never begins"):
+        agent.act(2)
+    with pytest.raises(ArgumentError, match="observation"):
+        agent.act(None)
+    assert agent.player.state() == before  # no decision was asked for
+    with pytest.raises(UliError, match="no episode"):
+        agent.current()
+    agent.act(0)
+    with pytest.raises(ArgumentError, match="observation: the table never leads"):
+        agent.observe(3, 1.0, terminated=True)
+    for wrong in (-1, 0.5, "x"):
+        with pytest.raises(ArgumentError, match="seed"):
+            PolicyAgent(env, models("stochastic"), horizon=H, seed=wrong)
+    changing = uli.mdps.random_dense(2, 2, 3, seed=1)
+    with pytest.raises(ArgumentError, match="pooled: must be False"):
+        PolicyAgent(changing, models(pooled=True), horizon=3)
 
 
 @pytest.mark.parametrize("learner", [uli.SuccessiveElimination(0.1), uli.UCB(0.1)], ids=str)

@@ -59,6 +59,15 @@ class Chain:
         return self.state, self.R[s, a], self.is_terminal(s), False, {}
 
 
+class Dense(Chain):
+    """Four states and three actions at random, on which policies do draw their actions."""
+
+    def __init__(self):
+        super().__init__(4, terminal=False)
+        drawn = uli.mdps.random_dense(4, 3, 1, seed=0)
+        self.P, self.R, self.action_space = drawn.transitions[0], drawn.rewards[0], Space(3)
+
+
 class Arms:
     """A bandit environment."""
 
@@ -146,8 +155,7 @@ def test_model_elimination_is_simulated():
     mixed = rlberry.ModelEliminationAgent(Chain(), horizon=3, play="stochastic", seeder=1)
     with pytest.raises(uli.errors.UnsupportedError, match="draws its actions"):
         mixed.fit(10)
-    with pytest.raises(uli.errors.UnsupportedError, match="no live player"):
-        rlberry.ModelEliminationAgent(Chain(), horizon=3, live=True)
+    assert agent.mdp.successors is not None  # what the arrays call possible is known
 
 
 def test_policies_differ_by_stage_and_say_so():
@@ -188,11 +196,45 @@ def test_live_agents_learn_from_steps(tmp_path):
     proved = rlberry.PolicyEliminationAgent(Chain(2), horizon=1, live=True, seeder=3)
     proved.fit(5)
     assert proved.certificate().proved
-    for kind in TABULAR[1:]:
-        with pytest.raises(UnsupportedError, match="live"):
+    for kind in (rlberry.UCBVIAgent, rlberry.UBEVAgent):
+        with pytest.raises(UnsupportedError, match="no live player; ModelElimination has one"):
             kind(Chain(), horizon=3, live=True)
     with pytest.raises(ArgumentError, match="live"):
         rlberry.PolicyEliminationAgent(proved.mdp, horizon=1, live=True)
+
+
+@pytest.mark.parametrize("play", ["deterministic", "stochastic"])
+def test_live_model_elimination_is_one_path_however_it_is_cut(play, tmp_path):
+    about = {"horizon": 4, "delta": 0.2, "play": play, "live": True, "growth": 0.3, "first": 4}
+
+    def made(seeder=3):
+        return rlberry.ModelEliminationAgent(Dense(), seeder=seeder, **about)
+
+    def path(agent):
+        return agent._live.player.state()
+
+    agent = made()
+    agent.fit(150)
+    assert agent.env.steps == 4 * 150 and agent.certificate().envelope < math.inf
+    assert agent.mdp.gap(agent.current()) <= agent.certificate().bound < 2.5
+    mixed = [(np.asarray(policy) % 1.0 > 0.0).any() for policy in path(agent)["policies"]]
+    assert sum(mixed) > 10 if play == "stochastic" else not any(mixed)
+    value = agent.mdp.value(agent.current())
+    assert agent.eval(n_simulations=500) == pytest.approx(value, abs=8 / math.sqrt(500))
+    # Saved after 100 episodes, and gone on with in the same environment: the same episodes.
+    half = made()
+    half.fit(100)
+    again = rlberry.ModelEliminationAgent.load(
+        half.save(tmp_path / "half"), env=Dense(), seeder=9, **about
+    )
+    assert (again.current() == half.current()).all() and again.budget == 100
+    again.env = half.env
+    again.fit(50)
+    assert path(again) == path(agent) and (again.current() == agent.current()).all()
+    late = made(seeder=8)
+    late.reseed(3)  # what the manager does before it fits
+    late.fit(150)
+    assert path(late) == path(agent)
 
 
 # Parameters with which something happens early.

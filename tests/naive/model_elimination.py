@@ -217,20 +217,24 @@ class Twin:
         if r2 >= L:
             return W, self.mixed(pi2, x2, pi2, x2, 1.0)
         _, pi1, x1, r1, b1 = best(r)
-        for _ in range(100):
+        low, high = 0.0, (b2 - b1) / max(r1 - L, TOL * self.H)
+        for i in range(120):
             if r1 - r2 <= 1e-13 or b2 <= b1:
                 break
             lam = (b2 - b1) / (r1 - r2)
+            value = b1 + lam * (r1 - L)
+            if i >= 20:  # the secants take too long
+                lam = (low + high) / 2
             top, pi3, x3, r3, b3 = best(b + lam * r)
             W = min(W, top - lam * L)
-            value = b1 + lam * (r1 - L)
-            if top - lam * L <= value + 1e-9 * value + min(1e-13 * (1 + lam), 5e-10) * self.H:
+            said = top - lam * L if i < 20 else W
+            if said <= value + 1e-9 * value + min(1e-13 * (1 + lam), 5e-10) * self.H:
                 break
             if r3 >= L:
-                pi1, x1, r1, b1 = pi3, x3, r3, b3
+                pi1, x1, r1, b1, high = pi3, x3, r3, b3, lam
             else:
-                pi2, x2, r2, b2 = pi3, x3, r3, b3
-        alpha = min(1.0, max(0.0, (L - r2) / (r1 - r2))) if r1 > r2 else 1.0
+                pi2, x2, r2, b2, low = pi3, x3, r3, b3, lam
+        alpha = min(1.0, max(0.0, (L - r2) / (r1 - r2))) if r1 - r2 > 1e-13 else 0.0
         return W, self.mixed(pi1, x1, pi2, x2, alpha)
 
     def mixed(self, pi1, x1, pi2, x2, alpha):

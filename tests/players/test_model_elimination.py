@@ -103,16 +103,6 @@ def through_json(player):
     return uli.restore(json.loads(json.dumps(player.state(), allow_nan=False)))
 
 
-def stochastic_value(problem, policy):
-    """Return the value of a policy, (H, S) or (H, S, A), in reward units."""
-    if policy.ndim == 2:
-        return problem.value(policy)
-    V = np.zeros(problem.n_states)
-    for h in reversed(range(problem.horizon)):
-        V = (policy[h] * (problem.rewards[h] + problem.transitions[h] @ V)).sum(axis=1)
-    return float(problem.initial @ V)
-
-
 def least_value(problem, left):
     """Return the smallest value of a policy of actions left."""
     V = np.zeros(problem.n_states)
@@ -334,7 +324,11 @@ class TestErrors:
             assert player.state() == before
         with pytest.raises(UnknownDecisionError):
             player.tell(2, states, actions)
-        player.tell(1, [*states, 3], actions)  # where it went after the last stage
+        last = SPARSE.successors[2, states[2], actions[2]]
+        with pytest.raises(ArgumentError, match="after the last stage") as refused:
+            player.tell(1, [*states, int(last.argmin())], actions)
+        assert refused.value.argument == "states" and player.state() == before
+        player.tell(1, [*states, int(last.argmax())], actions)
         follow = SPARSE.successors[1, states[1], actions[1]]
         other = [*states[:-1], int(np.flatnonzero(follow & (np.arange(4) != states[-1]))[0])]
         with pytest.raises(ConflictingRewardError):
@@ -357,8 +351,28 @@ class TestErrors:
         with pytest.raises(ArgumentError, match="successors calls impossible after state 0"):
             player.tell(1, states, actions_of(decision.policy, states, None))
         states = [1, 2, 0]
-        player.tell(1, states, actions_of(decision.policy, states, None))
+        actions = actions_of(decision.policy, states, None)
+        for told in ([*states, 2], np.array([*states, 2])):  # where the last action led
+            with pytest.raises(ArgumentError, match=r"after state 0 and action") as refused:
+                player.tell(1, told, actions)
+            assert refused.value.argument == "states" and player.state() == before
+        player.tell(1, [*states, 1], actions)
         assert player.state() != before
+        assert player.state()["episodes"] == [states]  # a state after the last stage is not kept
+        player.tell(1, states, actions)  # the same, then
+        assert through_json(player).state() == player.state()
+
+    def test_after_the_last_stage_its_own_mask_counts(self):
+        mask = np.ones((2, 2, 2, 2), bool)
+        mask[1, :, :, 1] = False
+        rewards = np.random.default_rng(0).random((2, 2, 2))
+        player = quick().start(rewards, successors=mask)
+        actions = actions_of(player.ask().policy, [0, 1], None)
+        with pytest.raises(ArgumentError, match="has state 1 after the last stage"):
+            player.tell(1, [0, 1, 1], actions)
+        player.tell(1, [0, 1, 0], actions)
+        free = quick().start(rewards)
+        free.tell(free.ask().id, [0, 1, 1], actions_of(free.policy, [0, 1], None))
 
     def test_actions_must_be_those_of_the_policy(self):
         player = started(SMALL, quick())
@@ -448,7 +462,7 @@ def test_certificates_hold_against_the_truth(play, pooled):
             certificate, (low, high) = player.certificate(), player.intervals()["best policy"]
             assert certificate.bound <= least  # it never rises
             least = certificate.bound
-            worst = stochastic_value(problem, player.policy)
+            worst = problem.value(player.policy)
             if play == "deterministic":
                 worst = least_value(problem, player.active)
             sound = best - worst <= certificate.bound + 1e-12
@@ -654,7 +668,10 @@ def test_a_study_that_is_killed_goes_on(tmp_path, play):
         assert row.actions == walk(RIVER, policy, np.random.default_rng(6))[1]
         assert row.reward == RIVER.rewards[range(4), row.states, row.actions].sum()
     audit = uli.Study.audit(path)
-    assert len(audit.history) == 84 and "no decision is worse" in audit.certificate
+    assert (
+        len(audit.history) == 84
+        and "no policy that may still be played is worse" in audit.certificate
+    )
 
 
 def test_a_study_is_opened_again_with_what_it_began_with(tmp_path):

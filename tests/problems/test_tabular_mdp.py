@@ -74,6 +74,30 @@ def test_values_and_gaps_of_all_policies(case):
         assert mdp.gap(policy) == 0.0 or mdp.gap(policy) > 1e-9
 
 
+def test_a_policy_that_draws_is_worth_the_mean_of_the_tables_it_draws():
+    mdp, rng = in_units(uli.mdps.river_swim(2, 2).restricted(), -3.0, 5.0), np.random.default_rng(1)
+    for _ in range(5):
+        laws = rng.dirichlet(np.ones(2), (2, 2))
+        # Rows of no decision point are not looked at: nothing is decided there.
+        given = np.where(mdp.decision_points[:, :, None], laws, 7.0)
+        mean = sum(
+            worth(mdp, policy) * laws[*np.nonzero(mdp.decision_points), policy[points]].prod()
+            for policy in policies(mdp)
+            for points in [mdp.decision_points]
+        )
+        assert mdp.value(given) == pytest.approx(mean, abs=1e-12)
+        assert mdp.gap(given.tolist()) == pytest.approx(mdp.optimal_value - mean, abs=1e-11)
+
+
+@pytest.mark.parametrize("case", SMALL)
+def test_a_law_that_takes_one_action_is_that_table(case):
+    mdp = SMALL[case]
+    for policy in policies(mdp):
+        drawn_for_sure = np.eye(mdp.n_actions)[policy]
+        assert mdp.value(drawn_for_sure) == pytest.approx(mdp.value(policy), abs=1e-12)
+        assert mdp.gap(drawn_for_sure) == pytest.approx(mdp.gap(policy), abs=1e-12)
+
+
 def test_the_smallest_of_the_best_actions_is_taken():
     alike = TabularMDP(np.full((2, 3, 2), 0.5), [[0.3, 0.7, 0.7]] * 2, horizon=3)
     assert (alike.optimal_policy == 1).all()
@@ -462,6 +486,12 @@ BAD = {
     "policy NaN": (lambda: MDP.value([0, math.nan]), "policy"),
     "policy text": (lambda: MDP.value(["0", "1"]), "policy"),
     "policy None": (lambda: MDP.value(None), "policy"),
+    "laws shape": (lambda: MDP.value(np.full((2, 2, 2), 0.5)), "policy"),
+    "laws of fewer stages": (lambda: MDP.gap(np.full((1, 2, 3), 1 / 3)), "policy"),
+    "laws below 0": (lambda: MDP.gap(np.full((2, 2, 3), [1.5, -0.5, 0.0])), "policy"),
+    "laws above 1": (lambda: MDP.value(np.full((2, 2, 3), 0.5)), "policy"),
+    "laws of nothing": (lambda: MDP.value(np.zeros((2, 2, 3))), "policy"),
+    "laws NaN": (lambda: MDP.value(np.full((2, 2, 3), math.nan)), "policy"),
     "Blackjack": (
         lambda: TabularMDP.from_gymnasium(gymnasium.make("Blackjack-v1"), 5),
         "env",

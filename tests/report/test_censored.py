@@ -1,5 +1,7 @@
 """The horizon cuts runs off: figures say so, and mark what may still follow."""
 
+import functools
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -7,6 +9,8 @@ from matplotlib.figure import Figure
 import uli_fast as uli
 from uli_fast.report.canvas import lines_of
 from uli_fast.report.figures import draw_gaps, figure_of
+
+PAPER = functools.partial(uli.LinearElimination, schedule="paper")
 
 PROBLEM = uli.BernoulliBandit([0.9, 0.5, 0.1])
 
@@ -47,11 +51,18 @@ def test_a_lost_best_arm_never_settles_a_run(done):
     assert lost.settled.tolist() == [False, True, True, True]
 
 
+def test_linear_arms_settle_without_a_list_of_blocks():
+    problem = uli.LinearBandit([0.9, 0.1], [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    learner = uli.LinearElimination(0.1, R=1.0)
+    late, early = (uli.simulate(learner, problem, T, 2, seed=1) for T in (10**6, 10))
+    assert late.settled.all()
+    assert (late.decisions().for_good == (late.eliminated_at > 0)).all()
+    assert not early.decisions().for_good.any()
+
+
 def test_blocks_of_linear_arms_settle_with_their_run():
     problem = uli.LinearBandit([0.9, 0.1], [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
-    late, early = (
-        uli.simulate(uli.LinearElimination(0.1, R=1.0), problem, T, 2, seed=1) for T in (10**7, 10)
-    )
+    late, early = (uli.simulate(PAPER(0.1, R=1.0), problem, T, 2, seed=1) for T in (10**7, 10))
     assert late.settled.all() and late.decisions().for_good.all()
     assert late.decisions().for_good.shape == late.block_last.shape
     assert not early.decisions().for_good.any()

@@ -1,6 +1,8 @@
 """Figures of ModelElimination: certificates under F, and the actions left."""
 
+import csv
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 import uli_fast as uli
 from uli_fast.errors import ArgumentError, UnsupportedError
 from uli_fast.report.canvas import lines_of
+from uli_fast.report.data import tables_of
 from uli_fast.report.figures_models import draw_actions, draw_certificates, mean_left
 
 
@@ -44,8 +47,6 @@ def test_certificates_and_gaps_are_those_of_the_looks(runs):
 
 
 def test_a_withdrawn_certificate_leaves_the_figure(runs):
-    from dataclasses import replace
-
     facts = runs.look_facts.copy()
     facts[:, 5:, 0] = np.nan
     shown = axes()
@@ -108,6 +109,69 @@ def test_the_page_has_both_figures_for_learners_that_look(runs, tmp_path):
     assert "What was certified" not in alone and "Actions left" not in alone
 
 
+@pytest.fixture(scope="module")
+def rivals():
+    learners = [uli.UBEV(0.1), uli.ModelElimination(0.1), uli.PolicyElimination(0.1)]
+    return uli.compare(learners, uli.mdps.river_swim(2, 2).restricted(), 10**5, 3, seed=1)
+
+
+def columns_of(table):
+    return {str(column.header): [str(x) for x in column.cells] for column in table.columns}
+
+
+def test_tables_have_the_certificate_of_those_that_have_one(runs, rivals):
+    shown = columns_of(rivals.table())
+    assert shown["within"] == ["", "0", ""]
+    assert columns_of(runs.table())["within"] == [f"{np.median(runs.certificates[:, -1]):.2g}"]
+    assert "within: the certificate" in str(rivals.table())
+    assert "within" not in columns_of(rivals["UBEV"].table())
+    facts = runs.look_facts.copy()
+    facts[:3, :, 0] = np.nan
+    assert columns_of(replace(runs, look_facts=facts).table())["within"] == ["none"]
+    facts = runs.look_facts.copy()
+    facts[0, :, 0] = np.nan  # as good as no bound at all: the median is of the others
+    known = sorted(runs.certificates[1:, -1])
+    middle = f"{(known[1] + known[2]) / 2:.2g}"
+    assert columns_of(replace(runs, look_facts=facts).table())["within"] == [middle]
+
+
+def test_tables_say_from_when_on_a_learner_on_mdps_is_ahead(rivals, tmp_path):
+    ahead = columns_of(rivals.table())["ahead"]
+    own, rival = rivals["ModelElimination"], rivals["UBEV"]
+    larger = own.regret.mean(axis=0) > rival.regret.mean(axis=0)
+    assert ahead == ["", str(own.rounds[larger.nonzero()[0][-1] + 1]), "not yet"]
+    rivals.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "once nothing worse is left in any run" in page and "Within: the certificate" in page
+
+
+def test_rows_have_the_certificate_of_their_episode(rivals):
+    data = next(x for x in tables_of(rivals.runs) if x.name == "runs")
+    said = {name: [] for name in rivals.runs}
+    for row in csv.DictReader(data.text.splitlines()):
+        said[row["learner"]].append(row["certificate"])
+    assert said["UBEV"] == said["PolicyElimination"] == [""] * 3
+    assert [float(x) for x in said["ModelElimination"]] == [0.0] * 3
+    frame = rivals.to_pandas()
+    ours = frame[frame.learner == "ModelElimination"]
+    assert (ours.certificate == rivals["ModelElimination"].certificates.ravel()).all()
+    assert frame[frame.learner == "UBEV"].certificate.isna().all()
+    assert "certificate" not in rivals["UBEV"].to_pandas()
+
+
+@pytest.mark.parametrize("what", ["certificate", "actions"])
+def test_comparisons_draw_those_that_look_in_their_colours(rivals, what):
+    drawn = rivals.plot(what=what).axes[0]
+    if what == "certificate":
+        regret = rivals.plot(what="regret").axes[0]
+        colours = {line.get_label(): line.get_color() for line in regret.get_lines()}
+        first = drawn.get_lines()[0]
+        assert first.get_label() == "ModelElimination"
+        assert first.get_color() == colours["ModelElimination"]
+    said = [text.get_text() for text in drawn.texts]
+    assert not any("UBEV" in text or "PolicyElimination" in text for text in said)
+
+
 @pytest.mark.parametrize("grid", [(3,), (2, 2, 1), (0, 3), (1.0, 3), "33", 9, (2, 2), (1, 1)])
 def test_grids_that_are_none_are_refused(runs, grid):
     with pytest.raises(ArgumentError, match="grid"):
@@ -119,5 +183,5 @@ def test_what_has_no_looks_is_refused(runs):
         runs.plot(what="regret", grid=(1, 3))
     rival = uli.simulate(uli.UBEV(0.1), uli.mdps.river_swim(2, 2), 100, seed=1)
     for what in ("certificate", "actions"):
-        with pytest.raises(UnsupportedError, match="looks"):
+        with pytest.raises(UnsupportedError, match="no certificate"):
             rival.plot(what=what)

@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import functools
 import io
 import math
 import re
@@ -22,6 +23,8 @@ from uli_fast.report.canvas import lines_of
 from uli_fast.report.checks import verdict
 from uli_fast.report.page import write_report
 from uli_fast.results.comparison import Comparison
+
+PAPER = functools.partial(uli.LinearElimination, schedule="paper")
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -232,7 +235,7 @@ def test_the_data_are_those_of_the_runs(arms, shown):
     assert float(bounded["F"]) == arms["PhasedElimination"].guarantee.bound(10**6)
     rows = [row for row in shown.csv("runs") if row["learner"] == "UCB"]
     assert [int(row["last_mistake"]) for row in rows] == r.last_mistake().tolist()
-    assert {row["own_F"] for row in rows} == {"0"}
+    assert {row["own_F"] for row in rows} == {"0"} and {row["certificate"] for row in rows} == {""}
     rows = [row for row in shown.csv("arms") if row["learner"] == "UCB"]
     assert [float(row["plays_median"]) for row in rows] == np.median(r.final_plays, axis=0).tolist()
 
@@ -287,7 +290,7 @@ def test_linear_arms_arm_sets_and_policies(tmp_path):
     ball = uli.LinearBandit([0.6, 0.3, 0.1], arm_set=uli.arm_sets.Ball(3))
     lock = uli.mdps.combination_lock(length=2, n_actions=2).restricted()
     sections = {
-        "vectors": uli.compare([uli.LinearElimination(0.1, R=1.0)], finite, 10**6, 2, seed=1),
+        "vectors": uli.compare([PAPER(0.1, R=1.0)], finite, 10**6, 2, seed=1),
         "ball": uli.compare([uli.SpannerElimination(0.1, R=1.0)], ball, 10**9, 2, seed=1),
         "lock": uli.compare([uli.PolicyElimination(0.1, "sharp")], lock, 10**9, 2, seed=1),
     }
@@ -302,7 +305,7 @@ def test_linear_arms_arm_sets_and_policies(tmp_path):
     last = sections["ball"]["SpannerElimination"].phases[0][-1]
     rows = shown.table(6)
     assert [row[0] for row in rows.values()] == last.gaps.tolist()
-    assert "Theorem ULI_PE_infinite" in shown.text
+    assert "docs/proofs_sets.md" in shown.text
 
 
 def test_policies_left_are_those_of_the_phases():

@@ -1,6 +1,7 @@
 """A record of arms, of an arm set or of policies: who reads it need not know which."""
 
 import ast
+import functools
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -8,9 +9,11 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from uli_fast.errors import UliError
+from uli_fast.errors import ArgumentError, UliError, UnsupportedError
 from uli_fast.results.record import COLUMNS
 from uli_fast.results.tables import stacked
+
+PAPER = functools.partial(uli.LinearElimination, schedule="paper")
 
 PACKAGE = Path(uli.__file__).parent
 ARMS = uli.BernoulliBandit([0.9, 0.5, 0.1], names=["a", "b", "c"])
@@ -20,7 +23,8 @@ MDP = uli.mdps.combination_lock(length=1, n_actions=2)
 PAIRS = {
     "arms": (uli.SuccessiveElimination(0.1), ARMS),
     "rival": (uli.UCB(0.1), ARMS),
-    "vectors": (uli.LinearElimination(0.1, R=1.0), VECTORS),
+    "vectors": (PAPER(0.1, R=1.0), VECTORS),
+    "vectors, sharp": (uli.LinearElimination(0.1, R=1.0), VECTORS),
     "spanner": (uli.SpannerElimination(0.1, R=1.0), VECTORS),
     "set": (uli.SpannerElimination(0.1, R=1.0), BALL),
     "policies": (uli.PolicyElimination(0.1, "sharp"), MDP),
@@ -56,17 +60,20 @@ def test_what_there_is_none_of_is_empty(kinds):
     def having(what):
         return {kind for kind, runs in kinds.items() if what(runs)}
 
-    named = {"arms", "rival", "vectors", "spanner"}
+    vectors = {"vectors", "vectors, sharp"}
+    named = {"arms", "rival", "spanner"} | vectors
     assert having(lambda r: r.arms.names) == having(lambda r: r.has_all_gaps) == named
-    assert having(lambda r: r.plays_by_arm) == {"arms", "rival", "vectors"}
-    assert having(lambda r: r.eliminates_arms) == {"arms", "vectors"}
+    assert having(lambda r: r.plays_by_arm) == {"arms", "rival"} | vectors
+    assert having(lambda r: r.eliminates_arms) == {"arms"} | vectors
+    assert having(lambda r: r.eliminates) == {"arms", "policies"} | vectors
+    assert having(lambda r: r.makes_looks) == set()
     assert having(lambda r: r.spanners()) == {"set"}
     assert having(lambda r: r.policy_phases.left.size) == {"policies"}
     assert having(lambda r: r.oracle_work[:, :, 0].any()) == {"spanner", "set"}
     assert having(lambda r: r.unit == "episode") == {"policies"}
 
 
-@pytest.mark.parametrize("kind", ["arms", "rival", "vectors", "spanner"])
+@pytest.mark.parametrize("kind", ["arms", "rival", "vectors", "vectors, sharp", "spanner"])
 def test_arms_with_names_stand_in_one_table(kinds, kind):
     runs, (_, problem) = kinds[kind], PAIRS[kind]
     arms = runs.arms
@@ -104,6 +111,30 @@ def test_the_last_policy_is_that_of_the_last_episode(kinds):
         assert (runs.last_policy(r) == runs.policies[r, last]).all()
     with pytest.raises(UliError, match="too many policies"):
         replace(runs, policies=None).last_policy()
+    for wrong in (3, -1, 0.5, "0", None):
+        with pytest.raises(ArgumentError) as refused:
+            runs.last_policy(wrong)
+        assert refused.value.argument == "replication"
+    with pytest.raises(ArgumentError, match="replication"):
+        kinds["set"].spanners(3)
+    with pytest.raises(UnsupportedError, match="plays no policies"):
+        kinds["arms"].last_policy()
+
+
+def test_a_run_that_drops_actions_is_settled_once_nothing_worse_may_be_played():
+    river = uli.mdps.river_swim(3, 3).restricted()
+    runs = uli.simulate(uli.ModelElimination(0.1), river, 10**5, 3, seed=1)
+    assert runs.eliminates and runs.settled.all() and (runs.certified == 0.0).all()
+    assert (runs.certified == runs.certificates[:, -1]).all()
+    early = uli.simulate(uli.ModelElimination(0.1), river, 20, 3, seed=1)
+    assert not early.settled.any() and (early.certified > 0.0).all()
+    off = replace(runs, event_held=np.array([True, False, True]))
+    assert off.settled.tolist() == [True, False, True]  # the certificate speaks on the event
+    facts = runs.look_facts.copy()
+    facts[range(3), (runs.look_first > 0).sum(axis=1) - 1, 0] = np.nan  # withdrawn at the last
+    assert not replace(runs, look_facts=facts).settled.any()
+    rival = uli.simulate(uli.UBEV(0.1), river, 20, 3, seed=1)
+    assert not rival.eliminates and np.isnan(rival.certified).all()
 
 
 @pytest.mark.parametrize("kind", PAIRS)

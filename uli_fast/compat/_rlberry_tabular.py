@@ -9,14 +9,15 @@ import numpy as np
 
 import uli_fast as uli
 from uli_fast import _check
-from uli_fast._typing import I8
+from uli_fast._typing import F64, I8
 from uli_fast.compat._rlberry_agent import LearningAgent
-from uli_fast.compat._tabular import tables
+from uli_fast.compat._tabular import tables, taken
 from uli_fast.errors import ArgumentError, UliError, UnsupportedError
 from uli_fast.problems import kinds
 
 if TYPE_CHECKING:
     from uli_fast.compat.gymnasium import PolicyAgent
+    from uli_fast.players._certificate import Certificate
     from uli_fast.results.runs import Runs
 
 
@@ -31,7 +32,7 @@ class TabularAgent(LearningAgent):
     horizon
         Stages H of an episode.
     live
-        Whether to play ``env`` itself (PolicyElimination only).
+        Whether to play ``env`` itself (ModelElimination and PolicyElimination).
     **kwargs
         The learner's parameters, and those of rlberry's agents (``eval_env``, ``seeder`` ...).
     """
@@ -41,13 +42,26 @@ class TabularAgent(LearningAgent):
         self.horizon = _check.whole("horizon", horizon)
         self.mdp = tables(self.env, self.horizon)
         self.runs: Runs | None = None
-        self._policy: I8 | None = None
+        self._policy: I8 | F64 | None = None
+        self._draws: np.random.Generator | None = None
         if live and not hasattr(self.env, "step"):
             raise ArgumentError("live", f"needs an environment to step in, got {self.env!r}")
         self._live: PolicyAgent | None = self._player() if live else None
 
     def _player(self) -> PolicyAgent:
-        raise UnsupportedError(f"{self.name} has no live player; PolicyEliminationAgent has one")
+        from uli_fast.compat.gymnasium import PolicyAgent
+
+        if self.learner.baseline:
+            self.learner.start_on(self.mdp)  # which it refuses, and says why
+        return PolicyAgent(self.env, self.learner, self.horizon)
+
+    def certificate(self) -> Certificate:
+        """Return what is certain of every policy that may still be played; ``live`` agents only."""
+        if self._live is None:
+            raise UnsupportedError(
+                "a simulation is checked against the truth: see agent.runs.holds"
+            )
+        return self._live.certificate()
 
     def fit(self, budget: int, **kwargs: Any) -> None:
         """Play ``budget`` more episodes."""
@@ -69,7 +83,7 @@ class TabularAgent(LearningAgent):
                 self._write("regret", regret, t)
 
     def _play(self, player: PolicyAgent, episodes: int) -> None:
-        total = 0.0
+        total, player.seed = 0.0, self.seed  # which may have been set after the player was made
         for t in range(1, episodes + 1):
             observation, _ = self.env.reset()
             while True:
@@ -84,27 +98,35 @@ class TabularAgent(LearningAgent):
         self._policy = player.current()
 
     def policy(self, observation: Any, stage: int | None = None) -> int:
-        """Return the action of the last policy in a state.
+        """Return the action of the last policy in a state; a stochastic one draws it.
 
         A policy may act otherwise at every stage 0..H-1. Without ``stage`` the action is
         returned if all stages at which it matters agree, and refused if not: see ``begin``.
         """
         state = _check.index("observation", observation, self.mdp.n_states)
-        actions = self.current()[:, state]
+        chosen = self.current()[:, state]
         if stage is not None:
-            return int(actions[_check.index("stage", stage, self.horizon)])
-        matter = actions[self.mdp.decision_points[:, state]]
-        if np.unique(matter).size > 1:
+            return taken(chosen[_check.index("stage", stage, self.horizon)], self._drawing)
+        matter = chosen[self.mdp.decision_points[:, state]]
+        if (matter != matter[:1]).any():
             raise ArgumentError("stage", f"must be given: actions in {state} differ by stage")
-        return int(matter[0]) if matter.size else 0
+        return taken(matter[0], self._drawing) if len(matter) else 0
+
+    def _drawing(self) -> np.random.Generator:
+        """Return a generator of ``policy`` and ``eval``, beside those of the environments."""
+        if self._draws is None:
+            key = (*self._seeds.spawn_key, 2)
+            own = np.random.SeedSequence(self._seeds.entropy, spawn_key=key)
+            self._draws = np.random.default_rng(own)
+        return self._draws
 
     def begin(self) -> Callable[[Any], int]:
         """Return ``act(observation)`` for one episode, counting its stages."""
         stages = iter(range(self.horizon))
         return lambda observation: self.policy(observation, next(stages))
 
-    def current(self) -> I8:
-        """Return the policy of the last episode, (H, S)."""
+    def current(self) -> I8 | F64:
+        """Return the policy of the last episode: actions (H, S), or probabilities (H, S, A)."""
         if self._policy is None:
             raise UliError("nothing has been learned yet: call fit() first")
         return self._policy
@@ -136,8 +158,8 @@ class TabularAgent(LearningAgent):
 
     def _load(self, saved: Any) -> None:
         if saved["policy"] is not None:
-            shape, A = (self.horizon, self.mdp.n_states), self.mdp.n_actions
-            self._policy = _check.policy("policy", saved["policy"], shape, A)
+            points, A = self.mdp.decision_points, self.mdp.n_actions
+            self._policy = _check.any_policy("policy", saved["policy"], points, A)
         if self._live is not None:
             self._live.player = uli.restore(saved["live"])
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import I8
 from uli_fast.errors import ArgumentError
 from uli_fast.problems import kinds
 from uli_fast.problems.tabular_mdp import TabularMDP
@@ -41,7 +41,7 @@ def _from_arrays(env: Any, horizon: int) -> TabularMDP:
     label = getattr(env, "name", None) or type(env).__name__
     high = high if low < high else 1.0
     mdp = TabularMDP(P, R, first, horizon, low=low, high=high, label=label)
-    return mdp.restricted()
+    return mdp.with_known_structure().restricted()
 
 
 class PlayedEpisode:
@@ -85,8 +85,15 @@ class PlayedEpisode:
         stays = bool((P[after, :, after] == 1.0).all() and not r[after].any())
         return after if stays and P[state, action, after] > 0.0 else last
 
-    def fill(self, policy: I8) -> None:
-        """Play the stages that are left in the state in which the episode ended."""
+    def fill(self, choose: Callable[[int, int], int]) -> None:
+        """Play the stages that are left, by stage and state, where the episode ended."""
         while not self.over:
+            self.actions.append(choose(self.stage, self.state))
             self.states.append(self.state)
-            self.actions.append(int(policy[self.stage, self.state]))
+
+
+def taken(chosen: Any, draws: Callable[[], np.random.Generator]) -> int:
+    """Return the action of a policy in a state: the one it names, or one drawn by its law, (A,)."""
+    if np.ndim(chosen) == 0:
+        return int(chosen)
+    return int(draws().choice(chosen.size, p=chosen))

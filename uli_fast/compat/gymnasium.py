@@ -10,10 +10,10 @@ An agent is told what happened after every step:
         if terminated or truncated or agent.done:
             observation, _ = env.reset()
 
-``PolicyAgent`` learns where actions lead from the steps alone; its rewards are known
-beforehand, from the environment's table. ``TrainedAgent`` plays what a learner (ModelElimination,
-UCBVI, UBEV) came to in a simulation of that table. ``BanditEnv`` is imported
-on first use and needs Gymnasium.
+``PolicyAgent`` (ModelElimination, PolicyElimination) learns where actions lead from the steps
+alone; its rewards are known beforehand, from the environment's table. ``TrainedAgent`` plays what a
+learner (also UCBVI or UBEV) came to in a simulation of that table. ``BanditEnv`` is imported on
+first use and needs Gymnasium.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import I8
-from uli_fast.compat._tabular import PlayedEpisode, tables
-from uli_fast.errors import ArgumentError, MissingExtraError, UliError
+from uli_fast._typing import F64, I8
+from uli_fast.compat._tabular import PlayedEpisode, tables, taken
+from uli_fast.errors import ArgumentError, MissingExtraError, UliError, UnsupportedError
 from uli_fast.learners._kinds import policy_learner
-from uli_fast.learners.policy_elimination import PolicyElimination, refuse_many
 
 if TYPE_CHECKING:
     from uli_fast.compat._bandit_env import BanditEnv
@@ -114,9 +113,9 @@ class _StagedAgent:
                 raise ArgumentError("observation", f"the episode is in {here}, got {state}")
         else:
             self._begin(state)
-        action = int(self._policy()[h, state])
-        self._open = state, action
-        return action
+        if self._open is None:
+            self._open = state, self._choose(h, state)
+        return self._open[1]
 
     def observe(
         self, observation: Any, reward: float, terminated: bool = False, truncated: bool = False
@@ -128,16 +127,16 @@ class _StagedAgent:
         self._episode.step(state, action, observation, bool(terminated), bool(truncated))
         self._open = None
         if terminated:
-            self._episode.fill(self._policy())
+            self._episode.fill(self._choose)
         if self._episode.over:
-            self._end()
             self.episodes += 1
             self._finished = True
+            self._end()
 
     def _begin(self, state: int) -> None:
         pass
 
-    def _policy(self) -> I8:
+    def _choose(self, h: int, state: int) -> int:
         raise NotImplementedError
 
     def _end(self) -> None:
@@ -145,54 +144,88 @@ class _StagedAgent:
 
 
 class PolicyAgent(_StagedAgent):
-    """Policy elimination, learning where actions lead from the steps it is told of.
+    """Learns live where actions lead, from the steps it is told of.
+
+    An episode is told before the next one is asked for, so no block of ModelElimination is ever
+    exceeded; ``player.room`` says how many more episodes have the policy of this one.
 
     Parameters
     ----------
     env
         A toy-text environment with a table P, from which the rewards, the states in which an
-        episode may begin and the choices that matter are read; or a TabularMDP. The
-        probabilities of the table are not used.
+        episode may begin, the choices that matter and, for ModelElimination, the states that may
+        follow are read; or a TabularMDP, with the masks it has. The probabilities of the table
+        are not used.
     learner
-        A PolicyElimination.
+        A ModelElimination or a PolicyElimination.
     horizon
         Stages H of an episode: it is over after this many steps, and must then be reset.
+    seed
+        Of the actions of policies that draw them, play="stochastic"; by default a fresh one.
+        Those of an episode are decided by the seed and the number of the episode.
     """
 
-    def __init__(self, env: Any, learner: PolicyElimination, horizon: int) -> None:
-        # Others are for simulations, or have another kind of player.
-        if not hasattr(policy_learner("learner", learner), "method"):
-            raise ArgumentError("learner", f"must be a PolicyElimination, got {learner!r}")
+    def __init__(self, env: Any, learner: Any, horizon: int, seed: int | None = None) -> None:
+        policy_learner("learner", learner)
         super().__init__(env, horizon)
-        refuse_many("horizon", self.mdp.n_policies, learner.method, f"{self.mdp!r}")
-        self.player = learner.start(
-            self.mdp.rewards,
-            np.flatnonzero(self.mdp.initial).tolist(),
-            self.mdp.low,
-            self.mdp.high,
-            self.mdp.decision_points,
-        )
+        self.seed = _check.seed("seed", seed)
+        self.player = _started(learner, self.mdp)
         self._decision: Any = None
+        self._rng: np.random.Generator | None = None
 
     def certificate(self) -> Certificate:
-        """Return what is certain of every active policy."""
-        return self.player.certificate()
+        """Return what is certain of every policy that may still be played."""
+        found: Certificate = self.player.certificate()
+        return found
 
-    def current(self) -> I8:
-        """Return the policy of the last episode, (H, S)."""
+    def current(self) -> I8 | F64:
+        """Return the policy of the last episode: actions (H, S), or probabilities (H, S, A)."""
         if self._decision is None:
             raise UliError("no episode has been played yet")
-        return self._policy()
+        policy: I8 | F64 = self._decision.policy
+        return policy
+
+    def abandon(self, reason: str) -> None:
+        """Say that the episode under way will never end; the next ``act`` opens another one.
+
+        It may be missing because of where it led, so that nothing is certified from then on.
+        """
+        if self._decision is None or self._finished:
+            raise UliError("no episode is under way")
+        self.player.tell_missing(self._decision.id, reason)
+        self._finished, self._open = True, None
 
     def _begin(self, state: int) -> None:
-        self._decision = self.player.ask(state)
+        if self.mdp.initial[state] <= 0.0:
+            raise ArgumentError("observation", f"the table never begins an episode in {state}")
+        self._decision = self.player.ask(**self.player.read_request({"state": state}))
+        self._rng = None
 
-    def _policy(self) -> I8:
-        policy: I8 = self._decision.policy
-        return policy
+    def _choose(self, h: int, state: int) -> int:
+        return taken(self._decision.policy[h, state], self._draws)
+
+    def _draws(self) -> np.random.Generator:
+        """Return the generator of this episode, the same for an agent that is restored."""
+        if self._rng is None:
+            own = np.random.SeedSequence(self.seed, spawn_key=(self._decision.id,))
+            self._rng = np.random.default_rng(own)
+        return self._rng
 
     def _end(self) -> None:
         self.player.tell(self._decision.id, self._episode.states, self._episode.actions)
+
+
+def _started(learner: Any, mdp: TabularMDP) -> Any:
+    """Return the live player of a learner, refusing what it cannot play."""
+    try:
+        learner.check(mdp, 1)
+        return learner.start_on(mdp)
+    except UnsupportedError as refused:
+        raise ArgumentError("learner", str(refused)) from None
+    except ArgumentError as refused:
+        if refused.argument != "problem":
+            raise
+        raise ArgumentError("horizon", refused.problem) from None
 
 
 class TrainedAgent(_StagedAgent):
@@ -222,8 +255,8 @@ class TrainedAgent(_StagedAgent):
         self.runs: Runs = simulate(learner, self.mdp, episodes, seed=seed, progress=False)
         self.policy: I8 = self.runs.last_policy()
 
-    def _policy(self) -> I8:
-        return self.policy
+    def _choose(self, h: int, state: int) -> int:
+        return int(self.policy[h, state])
 
 
 def __getattr__(name: str) -> Any:

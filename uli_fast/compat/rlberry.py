@@ -2,24 +2,19 @@
 
 Agents on tabular environments (rlberry's FiniteMDP, Gymnasium's toy text) read the tables and
 simulate ``budget`` episodes of them in compiled code: the law is the environment's, but its
-``step`` is not called. With ``live=True`` PolicyElimination is told of the steps of ``env``
-itself, episode by episode, and uses no probability of the table. Bandit agents step ``env``.
+``step`` is not called. With ``live=True`` ModelElimination and PolicyElimination are told of the
+steps of ``env`` itself, episode by episode, and use no probability of the table. Bandit agents step
+``env``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import uli_fast as uli
 from uli_fast._registry import LearnerRow, learners
 from uli_fast.compat._rlberry_agent import LearningAgent
 from uli_fast.compat._rlberry_bandits import RlberryBanditAgent
 from uli_fast.compat._rlberry_tabular import TabularAgent
-from uli_fast.errors import UnsupportedError
-
-if TYPE_CHECKING:
-    from uli_fast.compat.gymnasium import PolicyAgent
-    from uli_fast.players._certificate import Certificate
 
 # Every learner that its parameters describe has an agent: UCB has UCBAgent.
 NAMED: dict[str, tuple[LearnerRow, type[LearningAgent]]] = {
@@ -42,22 +37,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class PolicyEliminationAgent(TabularAgent):
-    """Policy elimination: see :class:`uli_fast.PolicyElimination`."""
-
-    name, learner_type = "PolicyElimination", uli.PolicyElimination
-
-    def _player(self) -> PolicyAgent:
-        from uli_fast.compat.gymnasium import PolicyAgent
-
-        return PolicyAgent(self.env, self.learner, self.horizon)
-
-    def certificate(self) -> Certificate:
-        """Return what is certain of every policy still active; ``live`` agents only."""
-        if self._live is None:
-            raise UnsupportedError(
-                "a simulation is checked against the truth: see agent.runs.holds"
-            )
-        return self._live.certificate()

@@ -92,7 +92,7 @@ def look(boxes: Boxes, view: View, choice: Choice, rule: Rule, facts: F64, t: in
         facts[CERTIFICATE] = said
     if worst <= 0.0:
         return math.inf
-    return block_length(boxes, choice, view.r.shape[2], rule.growth, rule.n0, choice.V, order)
+    return block_length(boxes, choice, rule.growth, rule.n0, order)
 
 
 def next_entry(source: Any, row: int, cdf: F64) -> int:

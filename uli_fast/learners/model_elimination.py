@@ -83,7 +83,8 @@ class ModelElimination(PolicyLearner):
         _check.one_of("play", self.play, PLAYS)
         object.__setattr__(self, "pooled", _check.flag("pooled", self.pooled))
         object.__setattr__(self, "growth", _check.positive("growth", self.growth))
-        object.__setattr__(self, "first", _check.whole("first", self.first))
+        first = _check.whole("first", self.first, most=_check.LARGEST_HORIZON)
+        object.__setattr__(self, "first", first)
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return F_ULI for a TabularMDP or (S, A, H)."""
@@ -135,7 +136,8 @@ class ModelElimination(PolicyLearner):
             one that an episode contradicts certifies nothing from then on.
         successors
             Mask (H, S, A, S), or (S, A, S) for all stages: which states may follow; by default
-            all. An episode that goes elsewhere is refused.
+            all. An episode that goes elsewhere is refused, also after its last stage, where
+            that is told.
         horizon
             Stages H of an episode, where the rewards do not say.
         """
@@ -161,6 +163,11 @@ class ModelElimination(PolicyLearner):
         about = (known.initial_support, known.successors)
         _check.kept_choices("decision_points", points, table, *about)
         return ModelPlayer(self, known, low, high)
+
+    def start_on(self, mdp: TabularMDP) -> ModelPlayer:
+        """Begin live episodes of an MDP; of its probabilities only what masks say is used."""
+        known = (mdp.decision_points, mdp.successors)
+        return self.start(mdp.rewards, mdp.initial_support, mdp.low, mdp.high, *known)
 
     def starter(
         self, state: Mapping[str, Any], bounds: tuple[float, float], arms: Any

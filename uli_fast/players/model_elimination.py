@@ -108,12 +108,11 @@ class ModelPlayer(LivePlayer):
     def tell(self, id: int, states: Any, actions: Any) -> None:
         """Give the states and actions of a decision's episode, those of stages 1 to H.
 
-        The actions must be the policy's; a state after the last stage may be given and is not
-        used. Telling the same again changes nothing.
+        The actions must be the policy's. A state after the last stage may be given; it must be a
+        possible one, and is not used. Telling the same again changes nothing.
         """
         position = self.queue.position(id)
-        told = self._read(self._policies[self.queue.decisions[position]], states, actions)
-        if self.queue.tell(position, told):
+        if self.queue.tell(position, self.read_outcome(position, states, actions)):
             self._settle()
         self._complain()
 
@@ -183,6 +182,15 @@ class ModelPlayer(LivePlayer):
 
     # What studies need to know about a player.
 
+    def read_outcome(self, position: int, *outcome: Any) -> tuple[int, ...]:
+        """Return an episode as the queue has it; refuse one that cannot have happened."""
+        return self._read(self._policies[self.queue.decisions[position]], *outcome)
+
+    def decision(self, id: int, content: Mapping[str, Any]) -> PolicyDecision:
+        """Return a decision with the very numbers that a file has of it."""
+        policy = np.array(content["arm"], self._policies[0].dtype)
+        return PolicyDecision(id, _read_only(policy), content["probability"])
+
     def tell_again(self, position: int, told: Any) -> None:
         """Tell an episode as a file has it."""
         states, actions = self._parts(position, told)
@@ -237,6 +245,7 @@ class ModelPlayer(LivePlayer):
                 f"has state {seen[h]} at stage {h}, which successors calls impossible after "
                 f"state {seen[h - 1]} and action {a[h - 1]}",
             )
+        _check.follows_last("states", states, int(a[-1]), self.known.successors)
         return told
 
     def _path(self, policy: I8 | F64, told: tuple[int, ...]) -> tuple[I64, I64]:

@@ -217,7 +217,11 @@ class TabularMDP:
         return policy
 
     def value(self, policy: Any) -> float:
-        """Return the expected sum of rewards of a policy, (H, S), or (S,) at every stage."""
+        """Return the expected sum of rewards of a policy.
+
+        A policy is a table of actions, (H, S), or (S,) at every stage; or probabilities with
+        which it draws them, (H, S, A), of which rows that are no decision points are not used.
+        """
         return self._in_units(self._unit_value(policy))
 
     def gap(self, policy: Any) -> float:
@@ -235,11 +239,13 @@ class TabularMDP:
         return self.horizon * self.low + self.scale * unit_value
 
     def _unit_value(self, policy: Any) -> float:
-        shape = self.horizon, self.n_states
-        policy = _check.policy("policy", policy, shape, self.n_actions)
+        policy = _check.any_policy("policy", policy, self.decision_points, self.n_actions)
         V, s = np.zeros(self.n_states), np.arange(self.n_states)
         for h in reversed(range(self.horizon)):
-            V = self.unit_rewards[h, s, policy[h]] + self.transitions[h, s, policy[h]] @ V
+            if policy.ndim == 3:
+                V = (policy[h] * (self.unit_rewards[h] + self.transitions[h] @ V)).sum(axis=1)
+            else:
+                V = self.unit_rewards[h, s, policy[h]] + self.transitions[h, s, policy[h]] @ V
         return float(self.initial @ V)
 
     @cached_property

@@ -42,7 +42,7 @@ def tables_of(runs: Mapping[str, Runs]) -> list[Data]:
 _ROUNDS = (
     "learner,round,regret_median,regret_least,regret_most,gap_ahead_median,gap_ahead_most,F"
 ).split(",")
-_RUNS = "learner,run,regret,last_mistake,worse_plays,gap_over_F,own_F".split(",")
+_RUNS = "learner,run,regret,last_mistake,worse_plays,gap_over_F,own_F,certificate".split(",")
 _ARMS = (
     "learner,arm,gap,plays_median,plays_least,plays_most,last_play,eliminated_median,eliminated_in"
 ).split(",")
@@ -67,10 +67,10 @@ def _runs(runs: Mapping[str, Runs]) -> Iterator[Sequence[Any]]:
         if r.has_gaps:
             checked = check(r, against)
             ratio: Any = [""] * r.replications if checked is None else checked.ratio
-            columns = (r.final_regret(), r.last_mistake(), r.mistakes(0.0), ratio)
+            columns = (r.final_regret(), r.last_mistake(), r.mistakes(0.0), ratio, r.certified)
             own = "" if checked is None else int(checked.own)
-            for i, row in enumerate(zip(*columns, strict=True)):
-                yield (name, i, *row, own)
+            for i, (*row, said) in enumerate(zip(*columns, strict=True)):
+                yield (name, i, *row, own, "" if np.isnan(said) else said)
 
 
 def _arms(name: str, r: Runs) -> Iterator[Sequence[Any]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import B1, F64, I64
-from uli_fast.errors import ArgumentError, MissingExtraError, ReportError
+from uli_fast.errors import ArgumentError, MissingExtraError, ReportError, UnsupportedError
 from uli_fast.report.bounds import reference
 from uli_fast.report.canvas import (
     POINTS,
@@ -27,6 +27,7 @@ from uli_fast.report.canvas import (
 from uli_fast.report.figures_models import checked_grid, draw_actions, draw_certificates
 from uli_fast.report.tables import short_name
 from uli_fast.report.turning import ahead_from, comparable, rival_among
+from uli_fast.report.words import listed
 from uli_fast.results.runs import Runs
 
 if TYPE_CHECKING:
@@ -45,15 +46,22 @@ def figure_of(
 ) -> Figure:
     """Draw the "gap" still to come, or the "regret", of some Runs on log-log axes.
 
-    Where plausible models are looked at, also the "certificate", and the "actions" left; these
-    as maps of a ``grid`` world, (rows, columns), if it is one.
+    Of those that look at plausible models, also the "certificate", and the "actions" left; these
+    as maps of a ``grid`` world, (rows, columns), if it is one. The others are left out there.
     """
     _check.one_of("what", what, tuple(_DRAWINGS))
-    draw = _DRAWINGS[what]
+    draw, lines = _DRAWINGS[what], lines_of(runs, names or [short_name(x) for x in runs])
+    if what in _OF_LOOKS:
+        lines = [line for line in lines if line.runs.makes_looks]
+        if not lines:
+            whose = listed([short_name(x) for x in runs])
+            raise UnsupportedError(
+                f"{whose}: has no certificate in simulations, so that there is nothing to draw"
+            )
     if grid is not None:
         if what != "actions":
             raise ArgumentError("grid", f"is for the actions left, not for {what!r}")
-        draw = partial(draw_actions, grid=checked_grid(runs, grid))
+        draw = partial(draw_actions, grid=checked_grid([line.runs for line in lines], grid))
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -62,7 +70,7 @@ def figure_of(
     figure = Figure(figsize=(9.0, 5.5), layout="constrained")
     target = checked_target(figure, path)
     axes: Any = figure.subplots()
-    draw(axes, lines_of(runs, names or [short_name(x) for x in runs]))
+    draw(axes, lines)
     title = f"{runs[0].problem}; replications: {runs[0].replications}"
     axes.set_title(title, fontsize=10, parse_math=False)
     if what != "actions":
@@ -156,6 +164,7 @@ _DRAWINGS: Mapping[str, Callable[[Any, Sequence[Line]], None]] = {
     "actions": draw_actions,
 }
 _LEGENDS = {"regret": "upper left"}
+_OF_LOOKS = ("certificate", "actions")
 
 
 def _floor(runs: Sequence[Runs]) -> float:

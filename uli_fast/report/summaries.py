@@ -14,6 +14,7 @@ from uli_fast.report.bounds import binds_from
 from uli_fast.report.canvas import Line
 from uli_fast.report.checks import check, tightest
 from uli_fast.report.figures_activity import arms_shown
+from uli_fast.report.tables import middle_certificate
 from uli_fast.report.turning import ahead_from, comparable, rival_among
 from uli_fast.report.words import label, number
 from uli_fast.results.runs import Runs
@@ -55,11 +56,18 @@ def summary_of(lines: Sequence[Line]) -> SummaryTable:
         f"that no run could. Gap / F: the largest over all {word}s and runs."
     )
     columns = [_summary_cells(r, against) for r in runs]
+    if any(r.makes_looks for r in runs):
+        header.append("within")
+        caption += (
+            " Within: the certificate at the horizon, above which no policy that may still be "
+            "played has a gap, the median over runs; none: withdrawn."
+        )
+        columns = [[*x, _certified(r)] for x, r in zip(columns, runs, strict=True)]
     if rival is not None and len(runs) > 1:
         header.append("ahead at")
         caption += (
             f" Ahead at: from this recorded {word} on the mean regret is no larger than that of "
-            f"{lines[rival].name}, once all worse arms are eliminated in every run."
+            f"{lines[rival].name}, once nothing worse is left in any run."
         )
         columns = [[*x, _turned(r, runs[rival])] for x, r in zip(columns, runs, strict=True)]
     header.append(f"{word}s/s")
@@ -74,6 +82,13 @@ def summary_of(lines: Sequence[Line]) -> SummaryTable:
         for line, cells in zip(lines, columns, strict=True)
     ]
     return SummaryTable("Summary", caption, header, rows)
+
+
+def _certified(r: Runs) -> SummaryCell:
+    middle = middle_certificate(r)
+    if middle is None:
+        return SummaryCell("")
+    return SummaryCell("none") if math.isinf(middle) else _cell(middle)
 
 
 def _turned(r: Runs, rival: Runs) -> SummaryCell:

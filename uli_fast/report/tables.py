@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-# Characters of a name, so that the numbers beside it are shown whole in 80 columns.
-LONGEST_NAME, WIDTH = 24, 80
+# Characters of a name: as many as leave room for the numbers beside it in 80 columns, and enough
+# for a class of ours; headers are wrapped then.
+LEAST_NAME, LONGEST_NAME, WIDTH = 17, 24, 80
 # Learners whose F is spoken of one by one below the table.
 MOST_STARTS = 6
 
@@ -44,24 +45,32 @@ def runs_table(
     """Return one line per Runs, under the problem's name; 80 columns are enough."""
     from rich.text import Text
 
-    first, rival, against = runs[0], rival_among(runs), tightest(runs)
-    headers = ["regret", "last bad", "late gap", "beyond F", "ahead", f"{first.unit}s/s"]
-    if rival is None or len(runs) < 2:
-        headers.remove("ahead")
-    rows = []
-    for r in runs:
-        turned = [_turned(r, runs[rival])] if rival is not None and "ahead" in headers else []
-        rows.append([*_cells(r, against), *turned, _speed(r)])
-    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
-    most = max(8, min(LONGEST_NAME, WIDTH - sum(widths) - 2 * len(widths)))
+    first, rival = runs[0], rival_among(runs)
+    columns = _columns(runs, rival)
+    widths = [max(map(len, [header, *cells])) for header, cells in columns.items()]
+    most = max(LEAST_NAME, min(LONGEST_NAME, WIDTH - sum(widths) - 2 * len(widths)))
     named = [squeezed(label(name), most) for name in names or [short_name(x) for x in runs]]
     heading = first.problem if title is None else f"{label(title)}: {first.problem}"
     size = f"{first.horizon:.6g} {first.unit}s, {first.replications} replications"
-    table = plain_table(f"{heading}\n{size}", ["learner", *headers])
-    for name, cells in zip(named, rows, strict=True):
+    table = plain_table(f"{heading}\n{size}", ["learner", *columns])
+    for name, *cells in zip(named, *columns.values(), strict=True):
         table.add_row(Text(name), *cells)
     table.caption = Text("\n".join(_caption(runs, named, rival)))
     return table
+
+
+def _columns(runs: Sequence[Runs], rival: int | None) -> dict[str, list[str]]:
+    """Return the numbers of a table, column by column: those that apply to some Runs."""
+    against = tightest(runs)
+    each = zip(*(_cells(r, against) for r in runs), strict=True)
+    names = ("regret", "last bad", "late gap", "beyond F")
+    columns = {name: list(cells) for name, cells in zip(names, each, strict=True)}
+    if any(r.makes_looks for r in runs):
+        columns["within"] = [_certified(r) for r in runs]
+    if rival is not None and len(runs) > 1:
+        columns["ahead"] = [_turned(r, runs[rival]) for r in runs]
+    columns[f"{runs[0].unit}s/s"] = [_speed(r) for r in runs]
+    return columns
 
 
 def _cells(r: Runs, against: Guarantee | None) -> list[str]:
@@ -79,6 +88,20 @@ def _cells(r: Runs, against: Guarantee | None) -> list[str]:
         f"{late:.2g}",
         failures,
     ]
+
+
+def _certified(r: Runs) -> str:
+    middle = middle_certificate(r)
+    if middle is None:
+        return ""
+    return "none" if math.isinf(middle) else f"{middle:.2g}"
+
+
+def middle_certificate(r: Runs) -> float | None:
+    """Return the median certificate at the horizon, None without any; infinite: withdrawn."""
+    if not r.makes_looks:
+        return None
+    return float(np.median(np.where(np.isnan(r.certified), np.inf, r.certified)))
 
 
 def _turned(r: Runs, rival: Runs) -> str:
@@ -103,6 +126,10 @@ def _caption(runs: Sequence[Runs], named: Sequence[str], rival: int | None) -> l
         f"late gap: the largest played in the last nine tenths of the {word}s",
         f"beyond F: runs with a gap above F at some {word}",
     ]
+    if any(r.makes_looks for r in runs):
+        lines.append(
+            "within: the certificate: no policy that may be played has a larger gap; median"
+        )
     found = [check(r, against) for r in runs]
     if any(c is not None and c.tested is False for c in found):
         lines.append("untested: F excluded no gap up to the horizon, so that no run could")
@@ -163,6 +190,8 @@ def runs_frame(runs: Runs) -> pd.DataFrame:
     }
     if runs.has_regret:
         columns["regret"] = runs.regret.ravel()
+    if runs.makes_looks:
+        columns["certificate"] = runs.certificates.ravel()
     for name, plays in runs.plays_by_arm.items():
         columns[f"plays[{name}]"] = plays.ravel()
     return pd.DataFrame(columns)

@@ -22,14 +22,14 @@ def rival_among(runs: Sequence[Runs]) -> int | None:
 
 def comparable(own: Runs, rival: Runs) -> bool:
     """Return whether it can be said when Runs overtake their rival."""
-    known = own.has_regret and own.eliminates_arms
+    known = own.has_regret and own.eliminates
     return known and np.array_equal(own.rounds, rival.rounds)
 
 
 def ahead_from(own: Runs, rival: Runs) -> int | None:
     """Return the recorded round from which on the mean regret is no larger than the rival's.
 
-    None where it is larger at the horizon, or may still grow: some run has a worse arm left.
+    None where it is larger at the horizon, or may still grow: in some run a worse choice is left.
     """
     if not own.settled.all():
         return None

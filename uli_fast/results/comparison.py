@@ -33,7 +33,11 @@ class Comparison:
         return runs_table(list(self.runs.values()), list(self.runs), title)
 
     def plot(self, path: str | os.PathLike[str] | None = None, what: Drawing = "gap") -> Figure:
-        """Draw each learner's gap still to come under F_ULI, its "regret" or its "certificate"."""
+        """Draw each learner's gap still to come under F_ULI, or its "regret".
+
+        Of learners that have them also the "certificate" at every look, and the "actions" left;
+        the others are left out there.
+        """
         from uli_fast.report.figures import figure_of
 
         return figure_of(what, list(self.runs.values()), path, list(self.runs))

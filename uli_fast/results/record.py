@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from uli_fast import _check
 from uli_fast._typing import B1, F64, I8, I64, Played
 from uli_fast.errors import ArgumentError, UliError, UnsupportedError
 from uli_fast.guarantees import Guarantee
@@ -230,6 +231,12 @@ class RunRecord:
         return self.eliminated_at is not None and not self.baseline
 
     @property
+    def eliminates(self) -> bool:
+        """Whether arms, policies or actions are removed for good, so that runs can be settled."""
+        found = self.eliminated_at is not None or self.phase_rounds is not None or self.makes_looks
+        return found and not self.baseline
+
+    @property
     def regret(self) -> F64:
         """Pseudo-regret at the recorded rounds, (M, P)."""
         if self.recorded_regret is None:
@@ -268,10 +275,13 @@ class RunRecord:
         """In which runs no worse choice can follow the horizon, as far as is known, (M,).
 
         Where arms are eliminated: all worse ones are. Where policies are: one is left, a best one.
+        Where actions are: the certificate is 0, and the truth was plausible at every look.
         """
         held = self.decision_table
         if held.eliminated is not None and held.gaps is not None:
             return np.asarray((held.eliminated > 0)[:, held.gaps > 0.0].all(axis=1))
+        if self.makes_looks and self.event_held is not None:
+            return np.asarray((self.certified == 0.0) & self.event_held)
         phases = self.policy_phases
         if phases.left.size == 0:
             return np.zeros(self.replications, np.bool_)
@@ -313,6 +323,7 @@ class RunRecord:
 
     def spanners(self, replication: int = 0) -> list[metrics.SetPhase]:
         """Return the phases of a replication whose arms are points without names."""
+        replication = _check.index("replication", replication, self.replications)
         blocks = self.blocks
         if blocks is None or self.decision_table.kind != "points":
             return []
@@ -341,13 +352,27 @@ class RunRecord:
         return ModelLooks(*found)  # type: ignore[arg-type]  # none is None
 
     @property
+    def certified(self) -> F64:
+        """What bounds the gaps of all that may be played at the horizon, (M,); NaN: nothing.
+
+        It is NaN where the certificate was withdrawn, and for learners that make no looks.
+        """
+        if not self.makes_looks:
+            return np.full(self.replications, np.nan)
+        looks = self.looks
+        return metrics.at_looks(looks.first, looks.facts[:, :, 0], np.array([self.horizon]))[:, 0]
+
+    @property
     def oracle_work(self) -> F64:
         """Oracle calls, swaps and seconds of each phase, (M, phases, 3), where there are any."""
         return np.zeros((self.replications, 0, 3)) if self.phase_work is None else self.phase_work
 
     def last_policy(self, replication: int = 0) -> I8:
-        """Return the policy of the last episode, (H, S)."""
+        """Return the policy of the last episode of a replication, (H, S)."""
         held = self.decision_table
+        if held.kind != "policies":
+            raise UnsupportedError(f"{self.learner} plays no policies")
+        replication = _check.index("replication", replication, self.replications)
         if held.policies is None and self.look_first is not None:
             raise UnsupportedError(
                 f"{self.learner} draws its actions: there is no table of them; "

@@ -37,6 +37,8 @@ def managed(kind, env, budget, tmp_path, **init):
         (TheirUCBVI, {"horizon": H}),
         (ours.PolicyEliminationAgent, FAST),
         (ours.PolicyEliminationAgent, FAST | {"live": True}),
+        (ours.ModelEliminationAgent, {"horizon": H, "delta": 0.1}),
+        (ours.ModelEliminationAgent, {"horizon": H, "delta": 0.1, "live": True}),
         (ours.UCBVIAgent, {"horizon": H, "delta": 0.1}),
         (ours.UBEVAgent, {"horizon": H, "delta": 0.1}),
     ],

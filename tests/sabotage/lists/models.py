@@ -4,6 +4,7 @@ from tests.sabotage.anchors import Sabotage
 
 MODEL = "tests/learners/test_model_elimination.py"
 BOXES = "tests/kernels/test_boxes.py"
+VISITS = "tests/kernels/test_visit_bounds.py"
 
 SABOTAGES = (
     Sabotage(
@@ -58,9 +59,37 @@ SABOTAGES = (
     Sabotage(
         "blocks as long as the crude bounds allow",
         "uli_fast.kernels.mdp.visit_bounds:block_length",
-        "probability = reach(boxes, choice, A, h, s, f, order)",
+        "probability = reach(boxes, choice, h, s, (1.0 - CLEAR) * need[h, s] / K, order)",
         "probability = x[h, s]",
         f"{MODEL}::test_looks_stay_few_on_a_chain",
+    ),
+    Sabotage(
+        "visits are bounded by laws of less than mass 1",
+        "uli_fast.kernels.mdp.visit_bounds:within",
+        "c += above / mass",
+        "c += above / mass\n        least = min(least, c)",
+        f"{VISITS}::test_blocks_are_as_long_as_if_every_visit_was_bounded",
+    ),
+    Sabotage(
+        "inductions of visits are broken off too soon",
+        "uli_fast.kernels.mdp.visit_bounds:reach",
+        "if bound <= enough:",
+        "if bound <= 1.5 * enough:",
+        f"{VISITS}::test_what_is_broken_off_is_a_bound_and_small_enough",
+    ),
+    Sabotage(
+        "a bound of visits may be a little above the least without being followed up",
+        "uli_fast.kernels.mdp.visit_bounds:block_length",
+        "(1.0 - CLEAR) * need[h, s] / K",
+        "1.02 * need[h, s] / K",
+        f"{VISITS}::test_blocks_are_as_long_as_if_every_visit_was_bounded",
+    ),
+    Sabotage(
+        "halving takes off a hundredth",
+        "uli_fast.kernels.mdp.robust:choose_within",
+        "lam = 0.5 * (low + high)",
+        "lam = 0.99 * low + 0.01 * high",
+        "tests/kernels/test_robust.py::test_duals_are_solved_by_halving_alone",
     ),
     Sabotage(
         "a block's visits forget the second action of a mixture",

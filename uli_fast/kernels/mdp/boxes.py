@@ -151,7 +151,7 @@ def next_in_line(
     return found
 
 
-@lean_kernel
+@lean_step
 def extreme(boxes: Boxes, row: Number, V: F64, order: I64, sign: Number) -> float:
     """Return the largest (sign 1) or smallest (-1) P V over the box of a row.
 

@@ -22,7 +22,10 @@ ROUNDING = 1e-12
 UNRESOLVED = 5e-10
 # Relative: how far the value-constrained choice may stay below the largest.
 DUAL_GAP = 1e-9
-MOST_INDUCTIONS = 100
+# Occupancies on both sides of the constraint that are closer than this meet it both.
+CLOSE = 1e-13
+# Inductions for a dual: by secants, and then by halving, which takes 84 + log2 H at most.
+SECANTS, HALVINGS = 20, 100
 
 
 class View(NamedTuple):
@@ -280,7 +283,7 @@ def choose_within(boxes: Boxes, look: View, choice: Choice, least: float) -> flo
 
     Return an upper bound of that <q, b>: for any lam >= 0, max <q, b + lam r> - lam least is one.
     The least of them over lam is attained; occupancies 0 and 1 lie on either side of the
-    constraint, and the next lam makes them equal.
+    constraint, and the next lam makes them equal, or halves the interval that the best one is in.
     """
     H, start = look.r.shape[0], look.start[3]
     W = attain(boxes, look, choice, 0.0, 1.0, 1)
@@ -292,25 +295,29 @@ def choose_within(boxes: Boxes, look: View, choice: Choice, least: float) -> flo
     attain(boxes, look, choice, 1.0, 0.0, 0)
     r0 = inner(choice.x[0], choice.pi[0], look.r)
     b0 = start + inner(choice.x[0], choice.pi[0], look.b)
-    for _ in range(MOST_INDUCTIONS):
-        if r0 - r1 <= 1e-13 or b1 <= b0:
+    low, high = 0.0, (b1 - b0) / max(r0 - least, ROUNDING * H)  # lam lies between
+    for i in range(SECANTS + HALVINGS):
+        if r0 - r1 <= CLOSE or b1 <= b0:
             break
         lam = (b1 - b0) / (r0 - r1)
+        value = b0 + lam * (r0 - least)  # of the mixture
+        if i >= SECANTS:
+            lam = 0.5 * (low + high)
         top = attain(boxes, look, choice, lam, 1.0, 2) - lam * least
         W = min(W, top)
-        value = b0 + lam * (r0 - least)  # of the mixture
-        if top <= value + DUAL_GAP * value + min(1e-13 * (1.0 + lam), UNRESOLVED) * H:
+        said = top if i < SECANTS else W
+        if said <= value + DUAL_GAP * value + min(1e-13 * (1.0 + lam), UNRESOLVED) * H:
             break
         r2 = inner(choice.x[2], choice.pi[2], look.r)
         b2 = start + inner(choice.x[2], choice.pi[2], look.b)
         if r2 >= least:
-            r0, b0 = r2, b2
+            r0, b0, high = r2, b2, lam
             take_over(choice, 0, 2)
         else:
-            r1, b1 = r2, b2
+            r1, b1, low = r2, b2, lam
             take_over(choice, 1, 2)
-    alpha = 1.0
-    if r0 > r1:
+    alpha = 0.0
+    if r0 - r1 > CLOSE:
         alpha = min(1.0, max(0.0, (least - r1) / (r0 - r1)))
     blend(choice, alpha)
     return W
