@@ -62,14 +62,16 @@ CHECKS = (
         "B2",
         "SIGKILL a live study: nothing acknowledged is lost, at most one unacknowledged extra, "
         "no gaps, the same arm on every re-ask",
-        "500 kills of a clinic with late and missing outcomes",
+        "500 kills of a clinic with late and missing outcomes, 100 of one that asks and tells in "
+        "batches, with snapshots and without",
         pytest(f"{STUDY}/test_crash.py", slow=True),
     ),
     Check(
         "B3",
         "a crash at every named point: re-asking gives the same arm, re-telling changes nothing",
-        "every point of ask, tell and tell_missing, several passes; two processes on one file",
-        pytest(f"{STUDY}/test_crash.py"),
+        "every point of ask, tell, tell_missing, ask_many and tell_many, several passes; around "
+        "snapshots; two processes on one file",
+        pytest(f"{STUDY}/test_crash.py", f"{STUDY}/test_many.py"),
     ),
     Check(
         "B4",
@@ -142,7 +144,7 @@ CHECKS = (
     Check(
         "B19",
         "Ctrl-C inside ask, tell, open, close: no study stuck, nothing acknowledged lost",
-        "13,500 interrupts (above 10,000 in ask and tell), at places chosen by a seed and by "
+        "13,500 interrupts, most in ask, tell and their batches, at places chosen by a seed and by "
         "a timer; the same call again after each",
         ("-m", "tests.study.interrupts", "13500"),
     ),
@@ -151,7 +153,7 @@ CHECKS = (
         "a flipped bit in the file or the log of a killed study: refused and left as it is, or "
         "nothing lost but the very last event; no new study in its place",
         "1,000 bits of studies ended by SIGKILL: soon, closed once before, with a log begun again, "
-        "begun by 0.6.0",
+        "begun by 0.6.0, with snapshots",
         ("-m", "tests.study.flips", "1000"),
     ),
     Check(
@@ -179,6 +181,23 @@ CHECKS = (
             *("tests/players/test_wide_laws.py", "tests/players/test_certified_truth.py"),
             *("tests/players/test_certified_edges.py", "-m", "slow or not slow"),
         ),
+    ),
+    Check(
+        "B25",
+        "several workers on one study in PostgreSQL, killed, and its server restarted: all that "
+        "was acknowledged is there once, the same arm for everybody, the chain sound",
+        "50 kills of four workers and 3 restarts in 10,000 requests; late workers, lost answers, "
+        "interrupts",
+        pytest(
+            *(f"{STUDY}/test_workers.py", f"{STUDY}/test_overtaken.py", "-m", "slow or not slow"),
+        ),
+    ),
+    Check(
+        "B27",
+        "snapshots damaged, stale, swapped or forged: truth from the journal, never a wrong answer",
+        "every player with late, missing and repeated outcomes; contents, hashes and numbers "
+        "changed, signed again, of another study, of older files",
+        pytest(f"{STUDY}/test_snapshots.py"),
     ),
 )
 

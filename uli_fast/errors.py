@@ -66,6 +66,17 @@ class StudyWriteError(StudyError):
     """
 
 
+class StudyUnavailableError(StudyError):
+    """The database of a study cannot be reached, or went away: nothing was acknowledged.
+
+    What was being recorded is there or not. Make the same call again: it looks first.
+    """
+
+
+class OvertakenError(StudyError):
+    """Another worker has added to the study first; the study goes on from there by itself."""
+
+
 class StudyDivergedError(StudyError):
     """The journal was altered, or its decisions are not those that the learner makes."""
 

@@ -14,12 +14,17 @@ import math
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import uli_fast as uli
 from uli_fast.experiments.running import run
 
+# Earlier versions had the paper's schedule alone.
+PAPER: dict[str, Any] = {"schedule": "paper"}
+if not hasattr(uli.LinearElimination, "schedule"):
+    PAPER = {}
 WIDE = {"low": 0.0, "high": 10.0}
 FREE = {"low": -math.inf, "high": math.inf}
 VECTORS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
@@ -33,17 +38,21 @@ PLAYERS = {
     "pe_wide_r": (uli.PhasedElimination(0.1, R=0.2), 2, WIDE),
     "ucb_wide_r": (uli.UCB(0.1, R=0.1), 3, WIDE),
     "lil_ucb_wide": (uli.LilUCB(0.1), 3, WIDE),
-    "linear_free": (uli.LinearElimination(0.1, R=1.0), VECTORS, {}),
-    "linear_wide": (uli.LinearElimination(0.1, R=1.0), VECTORS, {"low": -1.0, "high": 2.0}),
+    "linear_free": (uli.LinearElimination(0.1, R=1.0, **PAPER), VECTORS, {}),
+    "linear_wide": (
+        uli.LinearElimination(0.1, R=1.0, **PAPER),
+        VECTORS,
+        {"low": -1.0, "high": 2.0},
+    ),
     "exp3p": (uli.Exp3P(0.1), 2, {"horizon": 5000, "seed": 1}),
     "meta": (uli.MetaElimination(uli.Exp3P(), 0.1), 2, {"seed": 1}),
 }
 RUNS = {
     "arms": (uli.SuccessiveElimination(0.1, R=0.3), uli.BernoulliBandit([2, 5], high=10.0)),
     "gaussian": (uli.PhasedElimination(0.1, R=1.0), uli.GaussianBandit([0.0, 1.0])),
-    "vectors": (uli.LinearElimination(0.1, R=1.0), uli.LinearBandit([0.6, 0.3], VECTORS)),
+    "vectors": (uli.LinearElimination(0.1, R=1.0, **PAPER), uli.LinearBandit([0.6, 0.3], VECTORS)),
     "ball": (
-        uli.SpannerElimination(0.1, R=1.0),
+        uli.SpannerElimination(0.1, R=1.0, **PAPER),
         uli.LinearBandit([0.6, 0.3], arm_set=uli.arm_sets.Ball(2)),
     ),
     "mdp": (uli.UBEV(0.1), uli.mdps.combination_lock(length=2, n_actions=2)),

@@ -22,6 +22,7 @@ import numpy as np
 
 import uli_fast as uli
 from tests.older import own
+from tests.older.write import PAPER
 from uli_fast.experiments import merge, run
 
 FREE = {"low": -math.inf, "high": math.inf}
@@ -46,10 +47,10 @@ PLAYERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "rule": (uli.EliminationFramework(own.rule, own.f, delta=0.2), {"arms": 3}),
     "plain_rule": (uli.EliminationFramework(own.plain_rule, own.f, delta=0.2), {"arms": 3}),
     "leaning_rule": (uli.EliminationFramework(own.leaning_rule, own.f, delta=0.2), {"arms": 3}),
-    "linear": (uli.LinearElimination(0.5, R=0.1), {"arms": VECTORS}),
-    "spanner": (uli.SpannerElimination(0.5, R=0.1), {"arms": VECTORS}),
-    "spanner_ball": (uli.SpannerElimination(0.5, R=0.1), {"arms": uli.arm_sets.Ball(2)}),
-    "spanner_own": (uli.SpannerElimination(0.5, R=0.1), {"arms": GRID}),
+    "linear": (uli.LinearElimination(0.5, R=0.1, **PAPER), {"arms": VECTORS}),
+    "spanner": (uli.SpannerElimination(0.5, R=0.1, **PAPER), {"arms": VECTORS}),
+    "spanner_ball": (uli.SpannerElimination(0.5, R=0.1, **PAPER), {"arms": uli.arm_sets.Ball(2)}),
+    "spanner_own": (uli.SpannerElimination(0.5, R=0.1, **PAPER), {"arms": GRID}),
     "exp3p": (uli.Exp3P(0.1), {"arms": 3, "seed": 1, "horizon": 500}),
     "hedge": (uli.GeometricHedge(0.1), {"arms": VECTORS, "seed": 1, "horizon": 500}),
     "scrible": (uli.Scrible(0.1), {"arms": VECTORS, "seed": 1, "horizon": 500}),
@@ -79,7 +80,7 @@ RUNS: dict[str, tuple[Any, Any]] = {
         uli.EliminationFramework(own.rule, own.f, delta=0.2),
         uli.BernoulliBandit([0.1, 0.9]),
     ),
-    "linear": (uli.LinearElimination(0.1, R=1.0), uli.LinearBandit([0.6, 0.3], VECTORS)),
+    "linear": (uli.LinearElimination(0.1, R=1.0, **PAPER), uli.LinearBandit([0.6, 0.3], VECTORS)),
     "lin_ucb": (uli.LinUCB(0.1, R=1.0), uli.LinearBandit([0.6, 0.3], VECTORS)),
     "meta": (uli.MetaElimination(EXP3P, 0.9, "sharp"), uli.BernoulliBandit([0.2, 0.9])),
     "scrible": (
@@ -88,9 +89,12 @@ RUNS: dict[str, tuple[Any, Any]] = {
     ),
     "policies": (uli.PolicyElimination(0.5, schedule=(1e-6, 1.0)), LOCK),
     "ubev": (uli.UBEV(0.1), LOCK),
-    "spanner": (uli.SpannerElimination(0.1, R=1.0), uli.LinearBandit([0.6, 0.3], VECTORS)),
+    "spanner": (
+        uli.SpannerElimination(0.1, R=1.0, **PAPER),
+        uli.LinearBandit([0.6, 0.3], VECTORS),
+    ),
     "spanner_ball": (
-        uli.SpannerElimination(0.1, R=1.0),
+        uli.SpannerElimination(0.1, R=1.0, **PAPER),
         uli.LinearBandit([0.6, 0.3], arm_set=uli.arm_sets.Ball(2)),
     ),
 }

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import uli_fast as uli
-from tests.older.write import reward, said
+from tests.older.write import PAPER, reward, said
 
 VECTORS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
 SMALL, DELTA = 0.75, 0.9
@@ -30,8 +30,8 @@ LINEAR = uli.LinearBandit([0.6, 0.3], VECTORS)
 RUNS = {
     "SE": (uli.SuccessiveElimination(0.1), ARMS),
     "PE": (uli.PhasedElimination(0.1), ARMS),
-    "PE-linear": (uli.LinearElimination(0.1, R=1.0), LINEAR),
-    "spanner": (uli.SpannerElimination(0.1, R=1.0), LINEAR),
+    "PE-linear": (uli.LinearElimination(0.1, R=1.0, **PAPER), LINEAR),
+    "spanner": (uli.SpannerElimination(0.1, R=1.0, **PAPER), LINEAR),
     "meta": (uli.MetaElimination(uli.Exp3P(), 0.1), ARMS),
     "sharp": (uli.MetaElimination(uli.Exp3P(constant=176.0), 0.1, mode="sharp"), ARMS),
 }

@@ -56,6 +56,30 @@ def treat(path, patients, say=lambda *what: None):
             say("tell", j, earlier.id, outcome(j, earlier.arm))
 
 
+def treat_many(path, patients, size, say=lambda *what: None):
+    """Ask for some patients at once, and tell of them at once while the next ones are treated."""
+    import uli_fast as uli
+
+    patients = list(patients)
+    with uli.Study.open(path, learner(), ARMS) as study:
+        waiting = []
+        for k in range(0, len(patients), size):
+            some = patients[k : k + size]
+            about = [{"number": i} for i in some]
+            made = study.ask_many([f"patient-{i}" for i in some], about)
+            say("ask", [(i, d.id, d.arm) for i, d in zip(some, made, strict=True)])
+            tell_many(study, waiting, say)
+            waiting = list(zip(some, made, strict=True))
+        tell_many(study, waiting, say)
+
+
+def tell_many(study, waiting, say):
+    told = [(d.id, outcome(i, d.arm)) for i, d in waiting]
+    study.tell_many([(id, None, "did not come back") if x is None else (id, x) for id, x in told])
+    if told:
+        say("tell", told)
+
+
 def run(job):
     log = os.open(job["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     said = itertools.count(1)
@@ -68,8 +92,14 @@ def run(job):
             time.sleep(job["pause"])
 
     os.environ["ULI_FAULT"] = job.get("fault", "")
+    if "behind" in job:
+        from uli_fast.study import snapshots
+
+        snapshots.BEHIND = job["behind"]  # events between two of them
     if job["do"] == "treat":
         treat(job["path"], range(job.get("first", 0), job["patients"]), say)
+    elif job["do"] == "many":
+        treat_many(job["path"], range(job.get("first", 0), job["patients"]), job["size"], say)
     elif job["do"] == "race":
         from tests.study.racing import race
 
@@ -105,6 +135,7 @@ def main():
     with uli.Study.open(sys.argv[1], learner(), ARMS) as study:  # loads and compiles everything
         study.tell(study.ask("warm").id, 0.5)
         study.tell_missing(study.ask().id, "x")
+        study.tell_many([(d.id, 1.0) for d in study.ask_many(3)])
     with uli.Study.read(sys.argv[1]):
         pass
     print("ready", flush=True)

@@ -2,7 +2,8 @@
 
 A study whose process was ended by SIGKILL has a file and a log. With one bit of either flipped it
 is refused and left as it is, or all of it is there but, if the bit is in the log, the very last
-event: a crash could have torn that as well. It never is a new study.
+event: a crash could have torn that as well. It never is a new study. What is older than a
+snapshot is refused once it is looked at.
 """
 
 import os
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import uli_fast as uli
 from tests.study.clinic import ARMS, Clinic, learner, treat
 from uli_fast.errors import StudyError
-from uli_fast.study import journal
+from uli_fast.study import journal, snapshots
 from uli_fast.study.journal import read_events
 
 MEMORY = Path("/dev/shm")
@@ -34,13 +35,13 @@ class Killed(NamedTuple):
     events: list
 
 
-def killed(clinic, path, first, lines):
+def killed(clinic, path, first, lines, **more):
     """Drive a study that is killed after so many acknowledged calls, between two writes.
 
     A kill within a write would leave part of another transaction behind the last event's.
     """
     job = {"do": "treat", "path": str(path), "log": f"{path}.said", "patients": 10**6}
-    clinic.start(**job, first=first, killed_after=lines)
+    clinic.start(**job, first=first, killed_after=lines, **more)
     assert clinic.wait() == -signal.SIGKILL
     found = Killed(path, read_events(path))
     assert len(found.events) > lines and os.path.getsize(f"{path}-wal") > LOG
@@ -58,7 +59,7 @@ def begun_in_the_log(path, events):
     for statement in journal.SCHEMA:
         run(statement)
     run(f"PRAGMA application_id={journal.APPLICATION}")
-    run(f"PRAGMA user_version={journal.FORMAT}")
+    run("PRAGMA user_version=1")
     for i, event in enumerate(events):
         run("INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?)", event)
         run("COMMIT")
@@ -75,11 +76,15 @@ def killed_studies(clinic, folder):
     """Return studies killed early, late, and after their log was begun anew."""
     treat(folder / "again.db", range(30))
     early = killed(clinic, folder / "early.db", 0, 40)
+    kept, snapshots.BEHIND = snapshots.BEHIND, 20
+    treat(folder / "snapshots.db", range(100))
+    snapshots.BEHIND = kept
     return {
         "killed soon": early,
         "closed once, then killed": killed(clinic, folder / "again.db", 30, 40),
         "killed after the log was begun anew": killed(clinic, folder / "late.db", 0, 650),
         "begun by 0.6.0": begun_in_the_log(folder / "old.db", early.events),
+        "with snapshots": killed(clinic, folder / "snapshots.db", 100, 60, behind=20),
     }
 
 
@@ -110,7 +115,7 @@ def flipped(study, copy, suffix, byte, bit):
 
 
 def judged(copy, events, least):
-    """Say what came of it: refused, all there, or all but the last event."""
+    """Say what came of it: refused, at once or later, all there, or all but the last event."""
     before = {x: Path(f"{copy}{x}").read_bytes() for x in SUFFIXES}
     try:
         seen = read_events(copy)
@@ -123,7 +128,11 @@ def judged(copy, events, least):
         assert seen is None
         return "refused"
     with study:
-        found = list(study._journal.events())
+        try:
+            found = list(study._journal.events())
+        except StudyError:
+            assert seen is None and study._saved is not None
+            return refused_later(study, events)
         assert found == events[: len(found)] and len(found) >= least
         assert seen == found
         study.ask("one more")
@@ -131,6 +140,26 @@ def judged(copy, events, least):
         again = list(study._journal.events())
         assert again[:-1] == found and again[-1].request == "one more"
     return "all there" if found == events else "all but the last"
+
+
+def refused_later(study, events):
+    """Look at all that was recorded, before a snapshot: as it was, or refused; new ones follow."""
+    last = study._replay.last
+    assert last == events[last.sequence - 1] and last.sequence >= len(events) - 1
+    for event in events[1 : last.sequence]:
+        try:
+            if event.kind == "ask":
+                found = study.ask(event.request)
+                assert found[:2] == (event.decision, event.content["arm"])
+            elif event.kind == "tell":
+                study.tell(event.decision, event.content["reward"])
+            else:
+                study.tell_missing(event.decision, event.content["reason"])
+        except StudyError:
+            continue
+    assert study._replay.last == last  # nothing of it was new
+    assert study.ask("one more").id == len(study._replay.player.queue)
+    return "refused later"
 
 
 def tried(studies, folder, flips, seed):

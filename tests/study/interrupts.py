@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 import uli_fast as uli
-from uli_fast.study import study as studies
+from uli_fast.study import snapshots
 
 MEMORY = Path("/dev/shm")
 CALLS = 60  # of a study, before another one is begun
@@ -90,15 +90,18 @@ class Program:
         self.path = self.folder / f"{self.number}.db"
         self.learner, self.start = LEARNERS[self.number % len(LEARNERS)]
         self.asked, self.told, self.waiting = {}, {}, []
-        studies.BEHIND = self.rng.choice([5, 1000])  # how long ago the player was saved
+        snapshots.BEHIND = self.rng.choice([5, 1000])  # how long ago the player was saved
         study = self.call("begin", self.open)
         for i in range(CALLS):
             if self.found.total() >= interrupts:
                 break
             if self.rng.random() < 0.15:
                 study = self.reopened(study)
+            many = self.rng.randrange(2, 6) if self.rng.random() < 0.25 else 0
             if self.waiting and self.rng.random() < 0.5:
-                self.tell(study)
+                self.tell_many(study, many) if many else self.tell(study)
+            elif many:
+                self.ask_many(study, [f"p{i}-{j}" for j in range(many)])
             else:
                 self.ask(study, f"p{i}")
             self.check(study)
@@ -137,6 +140,22 @@ class Program:
         else:
             self.call("tell", lambda: study.tell(decision.id, reward))
         self.told[decision.id] = reward
+
+    def ask_many(self, study, requests):
+        made = self.call("ask_many", lambda: study.ask_many(requests, ward=1))
+        first = len(self.asked) + 1
+        assert [d.id for d in made] == list(range(first, first + len(made)))
+        self.asked |= zip(requests, made, strict=True)
+        self.waiting += made
+
+    def tell_many(self, study, many):
+        told = {}
+        for _ in range(min(many, len(self.waiting))):
+            decision = self.waiting.pop(self.rng.randrange(len(self.waiting)))
+            told[decision.id] = self.rng.choice([0.0, 1.0, None])
+        rows = [(id, None, "gone") if x is None else (id, x) for id, x in told.items()]
+        self.call("tell_many", lambda: study.tell_many(rows))
+        self.told |= told
 
     def check(self, study):
         """All that was acknowledged is there, and nothing else: every call was done in the end."""
@@ -181,7 +200,7 @@ class Program:
 
 def interrupted(count, seed):
     """Return how many interrupts came in which call; an AssertionError if anything was lost."""
-    behind, hook = studies.BEHIND, sys.unraisablehook
+    behind, hook = snapshots.BEHIND, sys.unraisablehook
     # An interrupt while a dropped object is cleaned up is printed and forgotten, by Python itself.
     sys.unraisablehook = lambda unraisable: None
     try:
@@ -192,7 +211,7 @@ def interrupted(count, seed):
             warnings.simplefilter("ignore", ResourceWarning)  # of what was dropped
             return Program(folder, seed).run(count)
     finally:
-        studies.BEHIND, sys.unraisablehook = behind, hook
+        snapshots.BEHIND, sys.unraisablehook = behind, hook
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Learners to open studies with, and what their decisions are told."""
 
+import copy
 import math
 
 import numpy as np
@@ -52,6 +53,15 @@ def outcome(decision, rng):
     if decision._fields[1] == "policy":
         return wandering(decision.policy, rng)
     return (float(rng.integers(0, 2)),)
+
+
+def settled_state(player):
+    """Return the state without settled decisions, which a study's player may have forgotten."""
+    recall, player.queue.recall = player.queue.recall, None  # it leads to the file
+    twin = copy.deepcopy(player)
+    player.queue.recall = recall
+    twin.forget()
+    return twin.state()
 
 
 def asked(live):

@@ -135,22 +135,30 @@ def test_a_crash_around_a_block_changes_nothing(where, clinic, folder, path):
         assert one._replay.player.state() == other._replay.player.state()
 
 
-def killed(clinic, folder, path, kills, seed):
-    """Kill the clinic at random moments; check every time that nothing acknowledged is lost."""
+def killed(clinic, folder, path, kills, seed, size=0):
+    """Kill the clinic at random moments; check every time that nothing acknowledged is lost.
+
+    With a size, it asks and tells of so many patients at once.
+    """
     rng, log = random.Random(seed), folder / "log"
     first = extra = 0
     for _ in range(kills):
         lines = lines_of(log)
         job = {"do": "treat", "path": str(path), "log": str(log), "patients": 10**6}
-        pid = clinic.start(**job, first=first)
+        job["behind"] = rng.choice([20, 1000])  # with snapshots, and without
+        more = {"do": "many", "size": size, "patients": 10**5} if size else {}
+        pid = clinic.start(**job | more, first=first)
         wait_for_lines(clinic, log, lines + rng.randrange(1, 12))
         time.sleep(rng.random() * 0.01)
         os.kill(pid, signal.SIGKILL)
         assert clinic.wait() == -signal.SIGKILL
         with uli.Study.open(path) as study:  # at once: nothing is waited for
             history, acknowledged = study.history(), said(log)
-            asked = {x[1]: (x[2], x[3]) for x in acknowledged if x[0] == "ask"}
-            told = {x[2]: x[3] for x in acknowledged if x[0] == "tell"}
+            asked = {x[1]: (x[2], x[3]) for x in acknowledged if x[0] == "ask" and not size}
+            told = {x[2]: x[3] for x in acknowledged if x[0] == "tell" and not size}
+            for kind, rows in acknowledged if size else ():
+                asked |= {i: (id, arm) for i, id, arm in rows} if kind == "ask" else {}
+                told |= dict(rows) if kind == "tell" else {}
             assert [r.id for r in history] == list(range(1, len(history) + 1))  # no gaps
             for i, (id, arm) in asked.items():
                 record = history[id - 1]
@@ -163,7 +171,8 @@ def killed(clinic, folder, path, kills, seed):
                 )
             settled = sum(r.status != "pending" for r in history)
             unacknowledged = len(history) - len(asked) + settled - len(told)
-            assert 0 <= unacknowledged <= 1 + extra
+            assert 0 <= unacknowledged <= (size or 1) + extra
+            assert not size or (unacknowledged - extra) % size == 0  # all of a call, or nothing
             extra = unacknowledged  # the clinic hears of these only when it asks again
             pending = study.pending()
         first = int(pending[0].request_id.split("-")[1]) if pending else len(history)
@@ -173,6 +182,17 @@ def killed(clinic, folder, path, kills, seed):
 def test_nothing_acknowledged_is_lost_to_kills(clinic, folder, path):
     history = killed(clinic, folder, path, 20, seed=1)
     check_history(history)
+
+
+def test_nothing_acknowledged_is_lost_to_kills_in_batches(clinic, folder, path):
+    history = killed(clinic, folder, path, 10, seed=3, size=16)
+    check_batches(history, 16)
+
+
+@pytest.mark.slow
+def test_nothing_acknowledged_is_lost_to_100_kills_in_batches(clinic, tmp_path):
+    history = killed(clinic, tmp_path, tmp_path / "trial.db", 100, seed=4, size=16)
+    check_batches(history, 16)
 
 
 @pytest.mark.slow
@@ -190,6 +210,17 @@ def check_history(history):
         while told < i - 1:  # two patients late, as the clinic tells
             tell(player, told + 1, outcome(told, history[told].arm))
             told += 1
+
+
+def check_batches(history, size):
+    """The decisions are those of a bare player that was never killed, a batch late."""
+    player = learner().start(ARMS)
+    assert len(history) % size == 0
+    for i, record in enumerate(history):
+        assert player.ask().arm == record.arm and record.metadata == {"number": i}
+        if (i + 1) % size == 0 and i >= size:
+            for j in range(i + 1 - 2 * size, i + 1 - size):
+                tell(player, j + 1, outcome(j, history[j].arm))
 
 
 def tell(player, id, result):

@@ -96,7 +96,7 @@ def test_any_field_of_a_frame_that_others_follow_is_damage(studies, folder, kind
 def test_an_end_of_a_transaction_that_looks_like_none_is_damage(folder, path):
     """The size of the file is 0 where a transaction goes on: a single bit may make it so."""
     with uli.Study.open(path, learner(), ARMS) as study:
-        for i in range(14):
+        for i in range(12):
             study.ask(f"p{i}", about="x" * 3000)  # a page each
         log, found = Path(f"{path}-wal").read_bytes(), []
     for i, (_, size, *_) in enumerate(frames(log)[: transactions(log)[-2][-1] + 1]):
@@ -145,6 +145,19 @@ def test_a_torn_last_transaction_is_what_a_crash_leaves(studies, folder, kind):
     path = put(study, folder, log[:end])
     with uli.Study.open(path) as opened:
         assert list(opened._journal.events()) == study.events[:-1]
+
+
+def test_a_log_that_was_left_is_begun_again(studies, folder):
+    """What lies beyond its end, of a transaction that was torn, could look like damage later."""
+    study = studies["killed soon"]
+    log = Path(f"{study.path}-wal").read_bytes()
+    first, *rest = transactions(log)[-1]
+    path = put(study, folder, log[: LOG + (rest[0] if rest else first) * FRAME])
+    with uli.Study.open(path) as opened:
+        opened.ask("one more")
+        log = Path(f"{path}-wal").read_bytes()
+        assert len(transactions(log)) == 1
+        assert len(log) == LOG + FRAME * (transactions(log)[0][-1] + 1)
 
 
 def test_a_log_is_whole_at_every_moment(path):

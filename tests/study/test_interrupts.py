@@ -1,5 +1,6 @@
 """Ctrl-C at any moment of ask, tell, open and close: the next call goes on where it was."""
 
+import contextlib
 import os
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 import uli_fast as uli
 from tests.study import interrupts
 from tests.study.clinic import ARMS, learner
+from tests.study.live import settled_state
 from uli_fast.errors import StudyError
+from uli_fast.study import snapshots
 
 
 def test_no_interrupt_leaves_a_study_stuck_or_loses_anything():
@@ -62,3 +65,29 @@ def test_a_close_that_is_interrupted_can_be_done_again(path, monkeypatch):
     study.close()
     with uli.Study.open(path) as study:
         assert [r.request_id for r in study.history()] == ["first"]
+
+
+def test_an_interrupt_while_a_player_forgets_is_forgiven(path, monkeypatch):
+    """Its lists are cut one after the other."""
+    monkeypatch.setattr(snapshots, "BEHIND", 10)
+    interrupts = []
+
+    def interrupted(n):
+        interrupts.append(n)
+        raise KeyboardInterrupt
+
+    with uli.Study.open(path, uli.Exp3P(0.1), ARMS, seed=1, horizon=1000) as study:
+
+        def twice(call, *what):
+            with monkeypatch.context() as patch:
+                patch.setattr(study._replay.player, "_forget", interrupted)
+                with contextlib.suppress(KeyboardInterrupt):
+                    return call(*what)
+            return call(*what)
+
+        for i in range(30):
+            twice(study.tell, twice(study.ask, f"p{i}").id, 1.0)
+        assert len(interrupts) >= 4 and min(interrupts) >= 4
+        history, state = study.history(), settled_state(study._replay.player)
+    with uli.Study.read(path) as study:
+        assert study.history() == history and settled_state(study._replay.player) == state

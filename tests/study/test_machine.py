@@ -11,7 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import uli_fast as uli
 from tests.study.conftest import MEMORY
+from tests.study.live import settled_state
 from uli_fast.errors import ConflictingRewardError, UnknownDecisionError
+from uli_fast.study import snapshots
 
 ARMS = ["a", "b", "c"]
 STARTS = {
@@ -28,8 +30,9 @@ PLACES = st.integers(0, 10**6)
 class Machine(RuleBasedStateMachine):
     """The study, a bare player beside it, and what each decision was told."""
 
-    @initialize(name=st.sampled_from(sorted(STARTS)))
-    def begin(self, name):
+    @initialize(name=st.sampled_from(sorted(STARTS)), behind=st.sampled_from([3, 10, 1000]))
+    def begin(self, name, behind):
+        self.behind, snapshots.BEHIND = snapshots.BEHIND, behind
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
         self.path = self.folder / "trial.db"
         learner, start = STARTS[name]
@@ -39,6 +42,7 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self):
         if hasattr(self, "study"):
+            snapshots.BEHIND = self.behind
             self.study.close()
             shutil.rmtree(self.folder)
 
@@ -67,6 +71,38 @@ class Machine(RuleBasedStateMachine):
         for _ in range(n):
             self.ask(None)
             self.settle(len(self.arms), reward)
+
+    @rule(n=st.integers(1, 5), key=st.one_of(st.none(), st.integers(0, 30)))
+    def ask_many(self, n, key):
+        """Some that were asked for before, and some that were not."""
+        keys = [None] * n if key is None else [f"patient {key + i}" for i in range(n)]
+        for request, decision in zip(keys, self.study.ask_many(keys), strict=True):
+            if request in self.requests:
+                assert decision == self.requests[request]
+                continue
+            assert decision == self.player.ask() and decision.id == len(self.arms) + 1
+            self.arms[decision.id] = decision.arm
+            if request is not None:
+                self.requests[request] = decision
+
+    @precondition(lambda self: self.waiting)
+    @rule(place=PLACES, n=st.integers(1, 5), told=st.sampled_from([0.0, 1.0, "lost"]))
+    def tell_many(self, place, n, told):
+        """Some that wait, and what is known of one that does not."""
+        ids = list(dict.fromkeys(self.pick(place * i, self.waiting) for i in range(1, n + 1)))
+        rows = dict.fromkeys(ids, told)
+        if self.told:
+            old = self.pick(place, self.told)
+            rows[old] = self.told[old]
+        self.study.tell_many(
+            [(id, None, x) if isinstance(x, str) else (id, x) for id, x in rows.items()]
+        )
+        for id in ids:
+            if isinstance(told, str):
+                self.player.tell_missing(id, told)
+            else:
+                self.player.tell(id, told)
+            self.told[id] = told
 
     def settle(self, id, outcome):
         for live in (self.study, self.player):
@@ -135,7 +171,7 @@ class Machine(RuleBasedStateMachine):
             assert told == (record.reason if isinstance(told, str) else record.reward)
             assert (record.status == "pending") == (record.id not in self.told)
         assert [r.id for r in self.study.pending()] == self.waiting
-        assert self.study._replay.player.state() == self.player.state()
+        assert settled_state(self.study._replay.player) == settled_state(self.player)
 
 
 TestStudy = Machine.TestCase

@@ -57,7 +57,7 @@ def test_bad_beginnings_leave_nothing_behind(path, folder):
     for argument, given in (
         ("learner", {}),
         ("learner", {"learner": "x"}),
-        ("learner", {"learner": uli.LinUCB(0.1, R=1.0), "arms": VECTORS}),
+        ("learner", {"learner": uli.UCBVI(0.1), "arms": 2}),
         ("arms", {"learner": SE}),
         ("arms", {"learner": SE, "arms": "ab"}),
         ("seed", {"learner": SE, "arms": 2, "seed": -1}),

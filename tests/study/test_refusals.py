@@ -16,7 +16,7 @@ from tests.study.live import SE
 from tests.study.test_damage import largest_file
 from uli_fast.errors import ArgumentError, StudyError, StudyLockedError, StudyWriteError
 from uli_fast.report.live import write_audit
-from uli_fast.study import journal
+from uli_fast.study import copies, journal
 
 
 def test_a_file_marked_read_only_is_not_written_whoever_asks(path):
@@ -52,13 +52,13 @@ def test_a_tilde_is_the_user_s_folder(folder, monkeypatch):
 
 def test_reading_waits_for_a_file_that_is_being_written_to(path, monkeypatch):
     treat(path, range(3))
-    stamps, calls, naps = journal._stamps, [], []
+    stamps, calls, naps = copies._stamps, [], []
 
     def restless(file):
         calls.append(file)
         return stamps(file) | ({file: (0, 0, len(calls))} if len(calls) < until else {})
 
-    monkeypatch.setattr(journal, "_stamps", restless)
+    monkeypatch.setattr(copies, "_stamps", restless)
     monkeypatch.setattr(time, "sleep", naps.append)
     until = 10
     assert len(uli.Study.read(path).history()) == 3

@@ -13,19 +13,19 @@ from uli_fast.errors import (
     UnsupportedError,
 )
 from uli_fast.study.events import digest
-from uli_fast.study.journal import read_events
+from uli_fast.study.past import Listed
 
 ARMS = ["a", "b"]
 MONDAY = {"a": (100, 60.0), "b": (50, 20.0, 5)}
 
 
 @pytest.fixture
-def study(path):
-    with uli.Study.open(path, uli.BettingElimination(0.1), ARMS) as found:
+def study(place):
+    with place.open(uli.BettingElimination(0.1), ARMS) as found:
         yield found
 
 
-def test_blocks_are_on_the_disk_and_play_again(study, path):
+def test_blocks_are_on_the_disk_and_play_again(study, place):
     for _ in range(2):
         study.tell(study.ask().id, 1.0)
     assert study.allocation() == {"a": 2, "b": 1}
@@ -34,7 +34,7 @@ def test_blocks_are_on_the_disk_and_play_again(study, path):
     state, certificate = study._replay.player.state(), study.certificate()
     counts = {"a": 102, "b": 46}
     study.close()
-    with uli.Study.open(path) as again:
+    with place.open() as again:
         assert again._replay.player.state() == state and again.certificate() == certificate
         assert {arm: n["reward"] for arm, n in again.counts().items()} == counts
         assert again.counts()["b"]["missing"] == 5
@@ -42,7 +42,7 @@ def test_blocks_are_on_the_disk_and_play_again(study, path):
         assert block.id == "monday" and (block.plays, block.missing) == (150, 5)
         assert block.sums == {"a": (100, 60.0, 0), "b": (50, 20.0, 5)}
         assert [r.id for r in again.history()] == [1, 2, 3]
-    audit = uli.Study.audit(path)
+    audit = place.audit()
     assert audit.block_words == "1 block of sums: 145 rewards, 5 missing"
     b = audit.arms[1]
     assert (b.rewards, b.missing) == (46, 5) and b.mean == pytest.approx(21.0 / 46)
@@ -89,8 +89,8 @@ def test_a_block_waits_for_decisions_to_settle(study):
     assert len(study.blocks()) == 1
 
 
-def test_other_learners_take_no_blocks(path):
-    with uli.Study.open(path, uli.SuccessiveElimination(0.1), ARMS) as study:
+def test_other_learners_take_no_blocks(place):
+    with place.open(uli.SuccessiveElimination(0.1), ARMS) as study:
         for call in (study.allocation, lambda: study.tell_block(MONDAY, "monday")):
             with pytest.raises(UnsupportedError, match="one by one"):
                 call()
@@ -120,14 +120,14 @@ def test_a_stale_player_is_made_again_with_its_blocks(study):
         lambda x: x.__setitem__("block", None),
     ],
 )
-def test_blocks_that_make_no_sense_are_refused(study, path, change):
+def test_blocks_that_make_no_sense_are_refused(study, place, change):
     study.tell_block(MONDAY, "monday")
     study.tell_block(MONDAY, "tuesday")
     study.close()
-    *events, last = read_events(path)
+    *events, last = place.events()
     content = last.content
     change(content)
     forged = last._replace(payload=json.dumps(content, separators=(",", ":")))
     forged = forged._replace(hash=digest(forged))
     with pytest.raises(StudyDivergedError):
-        uli.Study._played(path, None, [*events, forged], None, {})
+        uli.Study._played(study.path, None, Listed([*events, forged]), None, {})

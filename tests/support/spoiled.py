@@ -180,6 +180,62 @@ def spoiled_mask(rng, good):
     return rng.choice([[], [[True]], np.zeros((9, 9)), text(rng) or "x", 3, object(), Hostile()])
 
 
+def spoiled_choices(rng, good):
+    """Return no mask of decision points: none at all, though rewards differ, or nothing like it."""
+    return rng.choice([np.zeros_like(good), np.zeros_like(good).tolist(), spoiled_mask(rng, good)])
+
+
+def spoiled_successors(rng, good):
+    """Return no mask of what may follow: a row without a state, numbers, another shape."""
+    bad = good.copy()
+    bad[tuple(rng.randrange(n) for n in good.shape[:-1])] = False
+    shapes = [good[..., :1], good[..., 0, 0], good[:0], good[None], np.ones((9, 9), bool)]
+    return rng.choice([bad, good.astype(float), rng.choice(shapes), spoiled_mask(rng, good)])
+
+
+def spoiled_one_law(rng, good):
+    """Return a mask of what may follow whose stages have nothing in common at a row."""
+    bad, row = good.copy(), tuple(rng.randrange(n) for n in good.shape[1:-1])
+    to = rng.randrange(good.shape[-1])
+    bad[0][row], bad[1][row] = False, True
+    bad[0][(*row, to)], bad[1][(*row, to)] = True, False
+    return rng.choice([bad, bad, spoiled_successors(rng, good)])
+
+
+def spoiled_true_mask(rng, good):
+    """Return a mask that calls impossible what happens."""
+    bad, happens = good.copy(), np.argwhere(good)
+    bad[tuple(happens[rng.randrange(len(happens))])] = False
+    return rng.choice([bad, bad, bad.tolist(), spoiled_mask(rng, good) if good.ndim > 1 else bad])
+
+
+def spoiled_size(rng, good):
+    """Return no (S, A, H)."""
+    bad = list(good)
+    bad[rng.randrange(3)] = spoiled_whole(rng, 1)
+    return rng.choice([tuple(bad), bad, good[:2], (*good, 2), (), None, thing(rng), 3, np.ones(3)])
+
+
+def spoiled_flag(rng, good):
+    return rng.choice([None, 0, 1, 0.5, math.nan, [True], np.ones(2, bool), thing(rng)])
+
+
+def spoiled_policy(rng, good):
+    """Return neither a table of two actions nor laws of them."""
+    bad = good.copy()
+    at = tuple(rng.randrange(n) for n in good.shape)
+    bad[at] = rng.choice([math.nan, math.inf, -0.5, 2.0, bad[at] + 1e-6, -size(rng)])
+    shapes = [good[:, :, :1], good[:1], good[None], np.zeros((2, 2, 0)), np.zeros(0)]
+    tables = [[[0, 2], [0, 0]], [[0, -1], [0, 0]], [[0, 0.5], [0, 0]], [[0], [0, 1]], [0, 1, 0]]
+    return rng.choice([bad, bad, rng.choice(shapes), rng.choice(tables), None, thing(rng)])
+
+
+def spoiled_path(rng, good):
+    """Return no states (or actions) of the episode that is meant."""
+    last = [*good[:-1], rng.choice([2, -1, 0.5, None, math.nan, 10**30])]
+    return rng.choice([last, good[:-1], [*good, 0, 0], [], None, 3, text(rng), object(), Hostile()])
+
+
 def spoiled_state(rng, good):
     """Return what a player's state never is: something in it is of no such kind."""
     if rng.random() < 0.1:

@@ -42,9 +42,9 @@ def file(name: str, value: Any) -> Path:
     return result
 
 
-def not_the_study(name: str, target: Path, study: Path | None) -> None:
+def not_the_study(name: str, target: Path, study: Any) -> None:
     """Refuse to write over the file of a study, its log or its lock, by whatever name."""
-    if study is None:
+    if not isinstance(study, Path):  # in a database, or nowhere
         return
     own = (study, *(Path(f"{os.path.realpath(study)}-{x}") for x in ("wal", "lock")))
     try:

@@ -159,7 +159,9 @@ def _warm_up_linear() -> None:
     for region in (uli.arm_sets.Ball(2), square, uli.arm_sets.L1Ball(2)):
         about = uli.LinearBandit([0.5, 0.2], arm_set=region)
         for row in learners(kind="set").values():
-            uli.simulate(row.load()(R=1.0), about, 10**5, seed=0)
+            learner = row.load()(R=1.0)
+            if learner.plays_on(region):
+                uli.simulate(learner, about, 10**5, seed=0)
 
 
 def _warm_up_policies() -> None:

@@ -1,4 +1,4 @@
-"""``uli study``: look at the file of a live study, and check it."""
+"""``uli study``: look at a live study, and check it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from uli_fast import _check
 if TYPE_CHECKING:
     from uli_fast.study.audit import Audit
 
-FILE = click.argument("file", type=click.Path(path_type=Path))
+FILE = click.argument("file", type=click.Path())  # a string: paths have no two slashes in a row
+NAME = click.option("--name", help="Of the study, if FILE is the address of a database.")
 
 
 @click.group()
 def study() -> None:
-    """Look at the file of a live study; neither command changes it."""
+    """Look at a live study, in a file or a database; neither command changes it."""
 
 
 @study.command()
 @FILE
-def show(file: Path) -> None:
+@NAME
+def show(file: str, name: str | None) -> None:
     """Show where the study in FILE stands."""
     from uli_fast.study.study import Study
 
-    found = Study.audit(file)
+    found = Study.audit(file, name=name)
     click.echo(_heading(found))
     _echo_arms(found)
     click.echo(f"recommended: {_safe(found.recommended)}")
@@ -36,14 +38,15 @@ def show(file: Path) -> None:
 
 @study.command()
 @FILE
+@NAME
 @click.option("--html", type=click.Path(path_type=Path), help="Also write the audit as a page.")
-def audit(file: Path, html: Path | None) -> None:
+def audit(file: str, name: str | None, html: Path | None) -> None:
     """Check every event and decision of the study in FILE; exit with 1 if anything is wrong."""
     from uli_fast.study.study import Study
 
     if html is not None:
-        _check.not_the_study("--html", html, file)
-    found = Study.audit(file)
+        _check.not_the_study("--html", html, None if name else Path(file))
+    found = Study.audit(file, name=name)
     click.echo(_heading(found))
     click.echo(
         f"chain: {found.events} events, none altered, none missing; last hash {found.head}\n"

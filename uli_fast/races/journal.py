@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 from uli_fast import _check
 from uli_fast._support.versions import versions
 from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError, StudyWriteError
+from uli_fast.study.address import no_address
 from uli_fast.study.events import Event
-from uli_fast.study.journal import Journal, fault_point
+from uli_fast.study.faults import fault_point
+from uli_fast.study.journal import Journal
 from uli_fast.study.leftovers import check_remains, refused
 from uli_fast.study.replay import as_study_error
 
@@ -52,6 +54,7 @@ class RaceRecord:
         Returns the record, what the race is about (with the seed that it was begun with, where
         none was given), and the scores so far.
         """
+        no_address("study", path)  # races are kept in files
         file = _check.file("study", path)
         fault_point()
         check_remains(file, file)

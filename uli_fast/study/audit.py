@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from uli_fast.errors import StudyError, UliError
+from uli_fast.errors import StudyDivergedError, StudyError, UliError
 from uli_fast.guarantees import confidence
+from uli_fast.study.address import Address
+from uli_fast.study.events import Event
 from uli_fast.study.history import BlockRecord, History
-from uli_fast.study.journal import read_events
+from uli_fast.study.interface import read_journal
+from uli_fast.study.past import Listed, Past
 from uli_fast.study.replay import StudyReplay, as_study_error
 from uli_fast.study.setup import Setup, first_content
+from uli_fast.study.snapshots import Snapshot, check
 
 
 class StudyDrop(NamedTuple):
@@ -45,7 +50,7 @@ class ArmLine(NamedTuple):
 class Audit:
     """A journal whose chain holds and whose decisions came out the same."""
 
-    path: Path
+    path: Path | Address
     learner: Any
     begun: str
     last: str  # time of the last event
@@ -87,9 +92,9 @@ class Audit:
         return self.history.only(lambda record: record.status == "pending")
 
 
-def audit(path: Path, learner: Any = None, arms: Any = None) -> Audit:
+def audit(path: Path | Address, learner: Any = None, arms: Any = None) -> Audit:
     """Check a journal event by event; anything wrong is a StudyError."""
-    events = read_events(path)
+    events, kept = read_journal(path)
     if not events:
         raise StudyError(f"{path} holds no study yet")
     first = events[0]
@@ -97,16 +102,23 @@ def audit(path: Path, learner: Any = None, arms: Any = None) -> Audit:
         record = first_content(path, first)
         about = {key: value for key, value in record.items() if key != "versions"}
         setup = Setup.recorded(about, learner, arms)
-        replay = StudyReplay(path, first, setup.start())
+        source = Listed(events)
+        replay = StudyReplay(path, source, first, setup.start())
         made_with = {str(k): str(v) for k, v in record.get("versions", {}).items()}
     drops, before = [], _active(replay)
+    snapshots = {snapshot.sequence: snapshot for snapshot in kept}
     for event in events[1:]:
         replay.replay([event])
+        if event.sequence in snapshots:
+            _check_snapshot(replay, snapshots.pop(event.sequence), first)
         now = _active(replay)
         if now != before:
             gone = tuple(arm for arm in before if arm not in now)
             drops.append(StudyDrop(event.time, event.sequence, event.decision or 0, gone, len(now)))
             before = now
+    for sequence in snapshots:
+        raise StudyDivergedError(f"{path}: there is a snapshot of event {sequence}, which is gone")
+    history, blocks = Past(path, first).read(source, replay.player, replay.last)
     return Audit(
         path=path,
         learner=setup.learner,
@@ -115,9 +127,9 @@ def audit(path: Path, learner: Any = None, arms: Any = None) -> Audit:
         versions=made_with,
         events=len(events),
         head=events[-1].hash,
-        history=replay.history(),
-        blocks=tuple(replay.blocks),
-        arms=_arm_lines(replay),
+        history=history,
+        blocks=blocks,
+        arms=_arm_lines(replay.player, history, blocks),
         drops=tuple(drops),
         certificate=_certificate(replay.player),
         recommended=_recommended(replay.player),
@@ -127,21 +139,31 @@ def audit(path: Path, learner: Any = None, arms: Any = None) -> Audit:
     )
 
 
+def _check_snapshot(replay: StudyReplay, snapshot: Snapshot, first: Event) -> None:
+    """Refuse a snapshot that is not what all events before it lead to."""
+    replay.player.forget()
+    with as_study_error(replay.path, replay.last):
+        if not check(snapshot, first, replay.last, replay.saved().content()):
+            raise StudyDivergedError(
+                f"{replay.path}: the snapshot of event {snapshot.sequence} is not what the events "
+                "lead to; they are in order so far"
+            )
+
+
 def _active(replay: StudyReplay) -> tuple[int | str, ...]:
     return tuple(replay.player.active) if replay.player.labels else ()
 
 
-def _arm_lines(replay: StudyReplay) -> tuple[ArmLine, ...]:
-    player = replay.player
+def _arm_lines(player: Any, history: History, blocks: Iterable[BlockRecord]) -> tuple[ArmLine, ...]:
     if not player.labels:
         return ()
     active, intervals = player.active, player.intervals()
     counts = {arm: Counter[str]() for arm in player.labels}
     sums = dict.fromkeys(player.labels, 0.0)
-    for record in replay.records:
+    for record in history:
         counts[record.arm][record.status] += 1
         sums[record.arm] += record.reward or 0.0
-    for block in replay.blocks:
+    for block in blocks:
         for arm, (plays, total, missing) in block.sums.items():
             counts[arm].update(reward=plays - missing, missing=missing)
             sums[arm] += total
@@ -165,10 +187,11 @@ def _certificate(player: Any) -> str:
         c = player.certificate()
     except UliError as problem:
         return f"nothing is certified: {problem}"
-    what = "arm in play" if player.labels else "decision"
+    what = "arm in play" if player.labels else c.what
     claim = "" if c.proved else " (the learner's own claim, not a theorem)"
     belief = ", if all that is assumed holds" if c.assumes else ""
-    plays = "1 play" if c.round == 2 else f"{c.round - 1} plays"
+    unit = "episode" if isinstance(c.active, int) else "play"
+    plays = f"1 {unit}" if c.round == 2 else f"{c.round - 1} {unit}s"
     missing = f", missing outcomes ({player.lost}) taken at their worst" if player.lost else ""
     return (
         f"with probability {confidence(c.delta)}, over all rounds at once, no {what} is worse "

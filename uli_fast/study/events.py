@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from uli_fast.errors import StudyDivergedError
@@ -30,6 +30,15 @@ BEGIN SELECT RAISE(ABORT, 'events are never removed'); END""",
 WHEN NEW.sequence IS NOT (SELECT coalesce(max(sequence), 0) + 1 FROM event)
 BEGIN SELECT RAISE(ABORT, 'events are added at the end'); END""",
 )
+# What files of format 2 have besides: where outcomes are found, and what players were a while ago.
+SCHEMA_2 = (
+    "CREATE INDEX told ON event (decision) WHERE kind <> 'ask'",
+    """CREATE TABLE snapshot (
+  sequence INTEGER PRIMARY KEY,
+  content TEXT NOT NULL,
+  hash TEXT NOT NULL
+) STRICT""",
+)
 compact = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -52,6 +61,15 @@ class Event(NamedTuple):
         return json.loads(self.payload)
 
 
+class NewEvent(NamedTuple):
+    """What an event is to record; the chain gives the rest."""
+
+    kind: str
+    decision: int | None
+    request: str | None
+    content: Mapping[str, Any]
+
+
 def digest(event: Event) -> str:
     """Return the hash of everything in an event but its hash."""
     return hashlib.sha256(compact(event[:-1]).encode()).hexdigest()
@@ -64,14 +82,33 @@ def next_event(last: Event | None, *about: Any) -> Event:
     return event._replace(hash=digest(event))
 
 
-def check_link(path: Path, last: Event | None, event: Event) -> None:
-    """Refuse an event that does not follow another, or is not what was recorded."""
-    sequence, previous = (last.sequence, last.hash) if last else (0, GENESIS)
-    if event.sequence != sequence + 1:
-        raise StudyDivergedError(f"{path}: event {sequence + 1} is gone")
+def chained(
+    last: Event | None, entries: Iterable[NewEvent], time: str, version: str
+) -> list[Event]:
+    """Return the events that follow another, one for each entry."""
+    events: list[Event] = []
+    for kind, decision, request, content in entries:
+        last = next_event(last, kind, decision, request, compact(content), time, version)
+        events.append(last)
+    return events
+
+
+def check_own(path: Any, event: Event) -> Event:
+    """Return an event that was looked up by itself, if it is what was recorded."""
     try:
-        intact = event.previous == previous and event.hash == digest(event)
+        intact = event.hash == digest(event)
     except (TypeError, ValueError):  # bytes where there was text
         intact = False
     if not intact:
         raise StudyDivergedError(f"{path}: event {event.sequence} is not what was recorded")
+    return event
+
+
+def check_link(path: Any, last: Event | None, event: Event) -> None:
+    """Refuse an event that does not follow another, or is not what was recorded."""
+    sequence, previous = (last.sequence, last.hash) if last else (0, GENESIS)
+    if event.sequence != sequence + 1:
+        raise StudyDivergedError(f"{path}: event {sequence + 1} is gone")
+    if event.previous != previous:
+        raise StudyDivergedError(f"{path}: event {event.sequence} is not what was recorded")
+    check_own(path, event)

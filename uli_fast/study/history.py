@@ -73,12 +73,12 @@ class BlockRecord(NamedTuple):
 
 
 class History(list[Any]):
-    """Records, or episodes, in the order of the decisions, of the study in a file."""
+    """Records, or episodes, in the order of the decisions, of the study at some place."""
 
     def __init__(
         self,
         records: Iterable[DecisionRecord | EpisodeRecord] = (),
-        study: Path | None = None,
+        study: Any = None,
         kind: type[DecisionRecord] | type[EpisodeRecord] = DecisionRecord,
     ) -> None:
         super().__init__(records)

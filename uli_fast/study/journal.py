@@ -22,10 +22,6 @@ name of the file (a hard link), under which its last events would be missing.
 
 Nothing that is kept in memory about the file outlives a write that was refused or interrupted:
 it is marked as unknown before the write, and looked up afterwards.
-
-Crash tests: ``ULI_FAULT="tell-written:3"`` ends the process at the third pass of a point. The
-points are ``{create,ask,tell,missing,block}-{begun,written,committed}``: before the transaction,
-inside it, and after its commit but before the answer.
 """
 
 from __future__ import annotations
@@ -33,13 +29,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import shutil
 import sqlite3
 import tempfile
 import time
 import weakref
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -48,45 +42,53 @@ from uli_fast import __version__
 from uli_fast._support.files import Inode, LockFile, flush_folder
 from uli_fast._support.files import inode as _inode
 from uli_fast.errors import StudyError, StudyLockedError, StudyWriteError
-from uli_fast.study.events import GENESIS, SCHEMA, Event, check_link, compact, digest, next_event
+from uli_fast.study.copies import copied, epoch
+from uli_fast.study.events import (
+    GENESIS,
+    SCHEMA,
+    SCHEMA_2,
+    Event,
+    NewEvent,
+    chained,
+    digest,
+)
+from uli_fast.study.faults import fault
 from uli_fast.study.leftovers import (
     check_log,
     check_one_name,
-    check_regular,
     check_remains,
     log_of,
     refused,
     sealed,
     size_of,
 )
+from uli_fast.study.reader import JournalReader
+from uli_fast.study.snapshots import KEPT, Snapshot
 from uli_fast.study.wal_check import damage
 
 __all__ = ["GENESIS", "SCHEMA", "Event", "Journal", "digest", "read_events"]
 
 APPLICATION = 0x756C6931  # "uli1" in the header tells a study from other SQLite files
-FORMAT = 1
-LOG_HEADER = 32  # bytes with which every log of SQLite begins
+FORMATS = {1: SCHEMA, 2: (*SCHEMA, *SCHEMA_2)}
+FORMAT = 2  # earlier versions know 1 only, and refuse others
 LONGEST = 2**24  # bytes of a row, so that a hostile file cannot take all memory
 TRIES, PAUSE = 20, 0.05  # of reading a file that is being written to; seconds in between
-POINTS = tuple(
-    f"{kind}-{where}"
-    for kind in ("create", "ask", "tell", "missing", "block")
-    for where in ("begun", "written", "committed")
-)
 # Files that were open in this process's parent when it was forked.
 _inherited: set[Inode] = set()
 _journals: weakref.WeakSet[Journal] = weakref.WeakSet()
-_passes: Counter[str] = Counter()
 
 
-class Journal:
+class Journal(JournalReader):
     """The open file."""
+
+    shared = False  # nobody else can add to it
 
     def __init__(self, path: Path, named: Path | None = None) -> None:
         self.path = named or path  # in errors
         self._connection: sqlite3.Connection | None = None
         self._end: weakref.finalize[..., Journal] | None = None
         self._lock: LockFile | None = None
+        self._format = FORMAT
         self.closing = False  # let go of, or interrupted while it was
         self._mine = False  # whether the file is this study's to take away: locked, and was empty
         self._at = os.path.abspath(path)  # the working folder may change
@@ -119,15 +121,16 @@ class Journal:
                 self._check_with_log(path)
             self._connect(path)
         self._key, self._log_key = _inode(self._at), _inode(self._log)
-        self._log_size = size_of(self._log)
+        # What a killed process left in the log, beyond its end, could look like damage later.
+        self._log_size = None if size_of(self._log) else 0
 
     def _check_with_log(self, path: Path) -> None:
         """Refuse what SQLite would silently cut down, before it touches it."""
         check_log(self._log, self.path)
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / "study"
-            _copy(path, copy)
-            if not _read_copy(copy, self.path):
+            copied(path, copy)
+            if not _is_sound(copy, self.path):
                 raise StudyError(
                     f"{self.path} is damaged: its log, {self.path.name}-wal, is there, but no "
                     "study that it could belong to; nothing was changed"
@@ -166,10 +169,11 @@ class Journal:
             return  # create() begins a study here
         if application != APPLICATION:
             raise StudyError(f"{self.path} is not a study")
-        if number != FORMAT:
+        if number not in FORMATS:
             raise StudyError(f"{self.path} has format {number}, this version reads {FORMAT}")
-        if [sql for (sql,) in tables] != list(SCHEMA):
+        if sorted(sql for (sql,) in tables) != sorted(FORMATS[number]):
             raise StudyError(f"{self.path} is damaged: its tables are not those of a study")
+        self._format = number
         found = run("PRAGMA integrity_check(1)")[0][0]
         if found != "ok":
             raise StudyError(f"{self.path} is damaged: {found}")
@@ -181,21 +185,23 @@ class Journal:
         self._run("PRAGMA synchronous=FULL")
         self._run("PRAGMA fullfsync=ON")  # macOS: fsync alone does not reach the disk
 
-    def events(self, last: Event | None = None) -> Iterator[Event]:
-        """Read all events, or those after another, checking the chain."""
-        with refused(self.path):
-            self._roll_back()
-        page = "SELECT * FROM event WHERE sequence > ? ORDER BY sequence LIMIT 1000"
-        while True:  # page by page: a cursor left open would keep the file locked
-            with refused(self.path):
-                rows = self._run(page, (last.sequence if last else -(2**63),))
-            for row in rows:
-                event = Event(*row)
-                check_link(self.path, last, event)
-                last = event
-                yield event
-            if not rows:
-                return
+    def keep(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot in place of the oldest; a file of an earlier format gets the newer one.
+
+        Earlier versions refuse it from then on.
+        """
+        if len(snapshot.content) > LONGEST // 2:
+            return
+        with self._writing("snapshot"):
+            if self._format < 2:
+                for statement in SCHEMA_2:
+                    self._run(statement)
+                self._run(f"PRAGMA user_version={FORMAT}")
+            self._run("INSERT OR REPLACE INTO snapshot VALUES (?,?,?)", snapshot)
+            last = f"SELECT sequence FROM snapshot ORDER BY sequence DESC LIMIT {KEPT}"
+            self._run(f"DELETE FROM snapshot WHERE sequence NOT IN ({last})")
+            fault("snapshot-written")
+        self._format = FORMAT
 
     @property
     def empty(self) -> bool:
@@ -203,64 +209,64 @@ class Journal:
         with refused(self.path):
             return not self._run("SELECT 1 FROM sqlite_master LIMIT 1")
 
-    def create(self, content: Mapping[str, Any]) -> None:
+    def create(self, content: Mapping[str, Any]) -> bool:
         """Make the tables, and record what the study is, at once and in the file itself."""
         with refused(self.path, writing=True):
             self._run("PRAGMA journal_mode=DELETE")
             self._log_key = _inode(self._log)  # gone, if a beginning that was killed left one
             self._run("PRAGMA synchronous=EXTRA")
             self._run("PRAGMA fullfsync=ON")
-        self._add(None, "create", (None, None), content)
+        self.add_many(None, [NewEvent("create", None, None, content)], "create")
         with refused(self.path, writing=True):
             self._use_log()
             flush_folder(Path(self._at).parent)
+        return True  # nobody else was first: the file is locked
 
-    def add(
-        self,
-        last: Event,
-        kind: str,
-        decision: int | None,
-        request: str | None,
-        content: Mapping[str, Any],
-    ) -> Event:
+    def add(self, last: Event, *entry: Any) -> Event:
         """Add an event after the last one; it is on the disk when this returns."""
-        return self._add(last, kind, (decision, request), content)
+        event = NewEvent(*entry)
+        return self.add_many(last, [event], event.kind)[0]
 
-    def _add(
-        self,
-        last: Event | None,
-        kind: str,
-        about: tuple[int | None, str | None],
-        content: Mapping[str, Any],
-    ) -> Event:
+    def add_many(
+        self, last: Event | None, entries: Sequence[NewEvent], point: str = "many"
+    ) -> list[Event]:
+        """Add events after the last one, all or none; all are on the disk when this returns.
+
+        ``point`` is what crash tests call it.
+        """
         now = datetime.now(UTC).isoformat(timespec="microseconds")
-        event = next_event(last, kind, *about, compact(content), now, __version__)
-        fault(f"{kind}-begun")
+        events = chained(last, entries, now, __version__)
+        with self._writing(point):
+            if point == "create":
+                for statement in FORMATS[FORMAT]:
+                    self._run(statement)
+                self._run(f"PRAGMA application_id={APPLICATION}")
+                self._run(f"PRAGMA user_version={FORMAT}")
+                self._format = FORMAT
+            for event in events:
+                self._run(f"INSERT INTO event VALUES ({','.join('?' * len(event))})", event)
+                fault(f"{point}-written")
+        return events
+
+    @contextlib.contextmanager
+    def _writing(self, point: str) -> Iterator[None]:
+        """Commit what is run inside, all or none; it is on the disk when this ends."""
+        fault(f"{point}-begun")
         self._check_place()
         self._check_log_size()
         self._log_size = None  # unknown until this is over, whatever refuses or interrupts it
         with refused(self.path, writing=True):
-            self._commit(event)
+            try:
+                self._run("BEGIN IMMEDIATE")
+                yield
+                self._run("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):  # the first error is what matters
+                    self._roll_back()
+                raise
         self._log_size = size_of(self._log)
         self._check_place()  # it may have happened meanwhile
-        fault(f"{kind}-committed")
-        return event
-
-    def _commit(self, event: Event) -> None:
-        try:
-            self._run("BEGIN IMMEDIATE")
-            if event.kind == "create":
-                for statement in SCHEMA:
-                    self._run(statement)
-                self._run(f"PRAGMA application_id={APPLICATION}")
-                self._run(f"PRAGMA user_version={FORMAT}")
-            self._run(f"INSERT INTO event VALUES ({','.join('?' * len(event))})", event)
-            fault(f"{event.kind}-written")
-            self._run("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):  # the first error is what matters
-                self._roll_back()
-            raise
+        fault(f"{point}-committed")
 
     def _roll_back(self) -> None:
         if self._connected().in_transaction:
@@ -374,7 +380,12 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def read_events(path: Path) -> list[Event]:
-    """Read a journal without touching it, even while it is in use: from a copy.
+    """Read the events of a journal without touching it."""
+    return read_journal(path)[0]
+
+
+def read_journal(path: Path) -> tuple[list[Event], list[Snapshot]]:
+    """Read events and snapshots without touching the file, even while it is in use: from a copy.
 
     Not in a process that has it open itself: closing a second handle on the file would drop the
     lock of the first.
@@ -387,10 +398,10 @@ def read_events(path: Path) -> list[Event]:
         whole = False
         try:
             with tempfile.TemporaryDirectory() as folder:
-                copy, before = Path(folder) / "study", _epoch(path)
+                copy, before = Path(folder) / "study", epoch(path)
                 with contextlib.suppress(FileNotFoundError):  # closed meanwhile: its log is gone
-                    _copy(path, copy)
-                    whole = _epoch(path) == before
+                    copied(path, copy)
+                    whole = epoch(path) == before
                 # Frames may be written while others are copied: damage is there the next time.
                 last, damaged = damaged, damage(f"{copy}-wal") if size_of(f"{copy}-wal") else ""
                 if damaged and damaged == last:
@@ -408,69 +419,27 @@ def _open_here(key: Inode | None) -> bool:
     return any(j._key == key and j._connection is not None for j in list(_journals))
 
 
-def _epoch(path: Path) -> Any:
-    """Return what stays the same for as long as a file and its log may be copied one by one.
-
-    With a log, that is its header. The log only grows, and what a checkpoint writes to the file
-    is in it until SQLite starts it again, under another header: until then any state of the file
-    with any later state of the log is what was committed by then. A frame that is copied in part
-    does not have its checksum, and ends the log. Without a log nothing may be written at all.
-    """
-    stamps = _stamps(path)
-    with contextlib.suppress(FileNotFoundError), open(log_of(path), "rb") as log:
-        header = log.read(LOG_HEADER)
-        if len(header) == LOG_HEADER:
-            return stamps[path][0], os.fstat(log.fileno()).st_ino, header
-    return stamps
+def _is_sound(copy: Path, path: Path) -> bool:
+    """Return whether there is a study in a copy; refuse a damaged one, as opening would."""
+    with _opened(copy, path) as journal:
+        first = None if journal.empty else next(iter(journal.events()), None)
+        if first is not None:
+            last, _ = next(journal.usable(first), (first, None))
+            for _ in journal.events(last):
+                pass
+        return first is not None
 
 
-def _copy(path: Path, copy: Path) -> None:
-    """Copy a file and then its log: whatever is in the file by a checkpoint must be in the log."""
-    for file, suffix in zip(_stamps(path), ("", "-wal"), strict=False):
-        shutil.copyfile(file, f"{copy}{suffix}")
+def _read_copy(copy: Path, path: Path) -> tuple[list[Event], list[Snapshot]]:
+    with _opened(copy, path) as journal:
+        return ([], []) if journal.empty else (list(journal.events()), journal.snapshots())
 
 
-def _read_copy(copy: Path, path: Path) -> list[Event]:
+@contextlib.contextmanager
+def _opened(copy: Path, path: Path) -> Iterator[Journal]:
     journal = Journal(copy, path)
     try:
         journal._run("PRAGMA synchronous=OFF")  # of a copy that is thrown away
-        return [] if journal.empty else list(journal.events())
+        yield journal
     finally:
         journal.close()
-
-
-def _stamps(path: Path) -> dict[Path, tuple[int, int, int]]:
-    """Return what changes when the file or its log is written to."""
-    stamps = {}
-    for file in (path, Path(log_of(path))):
-        try:
-            stat = file.stat()
-        except FileNotFoundError:
-            if file is path:
-                raise
-            continue
-        check_regular(file)
-        stamps[file] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-    return stamps
-
-
-def fault_point() -> tuple[str, int] | None:
-    """Return where ULI_FAULT wants the process to end, and at which pass."""
-    wanted = os.environ.get("ULI_FAULT", "")
-    if not wanted:
-        return None
-    name, colon, times = wanted.partition(":")
-    if name not in POINTS or (colon and not (times.isascii() and times.isdigit() and int(times))):
-        raise StudyError(
-            f"ULI_FAULT must be a point and a pass, such as {POINTS[0]}:3, got {wanted!r}"
-        )
-    return name, int(times or 1)
-
-
-def fault(point: str) -> None:
-    """End the process here, as a crash would, if ULI_FAULT says so."""
-    wanted = fault_point()
-    if wanted is not None and wanted[0] == point:
-        _passes[point] += 1
-        if _passes[point] == wanted[1]:
-            os._exit(137)  # what a shell reports of SIGKILL; nothing is cleaned up

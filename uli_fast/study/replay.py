@@ -1,12 +1,14 @@
-"""What a study has been told so far: a player, and a record of every decision."""
+"""What a study has been told so far: a player, and what it is waiting for."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,14 +17,22 @@ import numpy as np
 from uli_fast import _check
 from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError
 from uli_fast.players import revived
-from uli_fast.players._arms import Decision
-from uli_fast.players.policy_elimination import PolicyDecision
-from uli_fast.players.spanner_elimination import VectorDecision
+from uli_fast.study import snapshots
+from uli_fast.study.address import Address
 from uli_fast.study.events import Event
-from uli_fast.study.history import RECORDS, BlockRecord, DecisionRecord, EpisodeRecord, History
+from uli_fast.study.history import RECORDS, DecisionRecord, EpisodeRecord, History
+from uli_fast.study.past import Source, asked
 from uli_fast.study.setup import Setup
 
 ROUNDING = 1e-9
+STATUSES = ("reward", "missing", "pending")
+
+
+class Waiting(NamedTuple):
+    """A decision whose outcome is awaited, and the number of the event that made it."""
+
+    sequence: int
+    record: DecisionRecord | EpisodeRecord
 
 
 class Saved(NamedTuple):
@@ -30,37 +40,71 @@ class Saved(NamedTuple):
 
     last: Event
     state: dict[str, Any]  # the player's
-    records: list[DecisionRecord | EpisodeRecord]
-    decisions: list[Decision | VectorDecision | PolicyDecision]
-    requests: dict[str, int]
-    blocks: list[BlockRecord]
+    waiting: dict[int, Waiting]
+    counts: dict[Any, Counter[str]]
+
+    def content(self) -> dict[str, Any]:
+        """Return all but the event as JSON has it; records are in the file already."""
+        return {
+            "state": self.state,
+            "waiting": [[id, one.sequence] for id, one in self.waiting.items()],
+            "counts": [[of[x] for x in STATUSES] for of in self.counts.values()],
+        }
 
 
 class StudyReplay:
     """A player that has been told what a journal says, up to its last event."""
 
-    def __init__(self, path: Path, first: Event, player: Any) -> None:
-        self.path, self.last, self.player = path, first, player
+    def __init__(self, path: Path | Address, source: Source, last: Event, player: Any) -> None:
+        self.path, self.source, self.last, self.player = path, source, last, player
         self.kind = RECORDS[player.outcome_names]
-        self.records: list[DecisionRecord | EpisodeRecord] = []
-        self.decisions: list[Decision | VectorDecision | PolicyDecision] = []
-        self.requests: dict[str, int] = {}
-        self.blocks: list[BlockRecord] = []
+        self.waiting: dict[int, Waiting] = {}  # by the ids
+        # By the arms, where they are listed: how many are pending, have a reward, are missing.
+        self.counts: dict[Any, Counter[str]] = {arm: Counter() for arm in player.labels}
+        # Not a method: a study that is dropped lets go of its file at once.
+        player.queue.recall = partial(_recalled, path, source)
 
     def saved(self) -> Saved:
         """Return all that is known, to go on from here later."""
-        records, decisions = list(self.records), list(self.decisions)
-        known = (records, decisions, dict(self.requests), list(self.blocks))
-        return Saved(self.last, self.player.state(), *known)
+        counts = {arm: Counter(of) for arm, of in self.counts.items()}
+        return Saved(self.last, self.player.state(), dict(self.waiting), counts)
 
     @classmethod
-    def restored(cls, path: Path, setup: Setup, saved: Saved) -> StudyReplay:
+    def restored(
+        cls, path: Path | Address, source: Source, setup: Setup, saved: Saved
+    ) -> StudyReplay:
         """Return a replay as it was when it was saved."""
         arms = setup.arguments.get("arms")
-        replay = cls(path, saved.last, revived(saved.state, setup.learner, arms))
-        replay.records, replay.decisions = list(saved.records), list(saved.decisions)
-        replay.requests, replay.blocks = dict(saved.requests), list(saved.blocks)
+        replay = cls(path, source, saved.last, revived(saved.state, setup.learner, arms))
+        replay.waiting = dict(saved.waiting)
+        replay.counts = {arm: Counter(of) for arm, of in saved.counts.items()}
         return replay
+
+    def read(self, last: Event, content: Mapping[str, Any]) -> Saved:
+        """Return what a snapshot holds, by the fresh player of this replay; refuse nonsense."""
+        waiting = {}
+        for id, sequence in content["waiting"]:
+            event = self.source.event(sequence)
+            if event is None or (event.kind, event.decision) != ("ask", id):
+                raise StudyDivergedError(f"{self.path}: decision {id} is not awaited")
+            waiting[id] = Waiting(sequence, asked(event, event.content, self.kind))
+        rows = [Counter(dict(zip(STATUSES, row, strict=True))) for row in content["counts"]]
+        counts = dict(zip(self.counts, rows, strict=True))
+        return Saved(last, content["state"], waiting, counts)
+
+    def check(self, decisions: int) -> None:
+        """Refuse a restored replay that contradicts itself, or the number of decisions."""
+        of_all = Counter[str]()
+        for of in self.counts.values():
+            of_all.update(of)
+        counted = not self.counts or (
+            of_all.total() == decisions and of_all["pending"] == len(self.waiting)
+        )
+        same = len(self.player.queue) == decisions and list(self.waiting) == list(
+            self.player.pending
+        )
+        if not (same and counted):
+            raise StudyDivergedError(f"{self.path}: a snapshot contradicts itself")
 
     def replay(self, events: Iterable[Event]) -> None:
         """Make every decision again and compare."""
@@ -69,6 +113,8 @@ class StudyReplay:
             for event in events:
                 with as_study_error(self.path, event):
                     self._repeat(event, event.content)
+                if event.sequence % snapshots.BEHIND == 0:
+                    self.player.forget()
 
     def _repeat(self, event: Event, content: dict[str, Any]) -> None:
         if datetime.fromisoformat(event.time).utcoffset() is None:
@@ -82,21 +128,25 @@ class StudyReplay:
                     f"{self.path}: decision {event.decision} was {content.get('arm')!r}, "
                     f"and comes out as {found['arm']!r}"
                 )
-            self.note_ask(event, content, _as_recorded(decision, content))
+            self.note_ask(event, content)
             return
         if event.kind == "block":
             self._repeat_block(event, content)
             return
         position = self.position(event.decision)
-        if self.records[position].status != "pending":
+        if position + 1 not in self.waiting:
             raise StudyDivergedError(f"{self.path}: decision {event.decision} is settled twice")
-        if event.kind == "tell":
-            self.player.tell_again(position, content["reward"])
-        elif event.kind == "missing":
-            self.player.tell_missing(position + 1, content["reason"])
-        else:
+        if event.kind not in ("tell", "missing"):
             raise StudyDivergedError(f"{self.path}: event {event.sequence} is of no known kind")
-        self.note_tell(event, content)
+        self.take_in(event.kind, position, content)
+        self.note_tell(event)
+
+    def take_in(self, kind: str, position: int, content: Mapping[str, Any]) -> None:
+        """Let the player learn what became of a decision."""
+        if kind == "tell":
+            self.player.tell_again(position, content["reward"])
+        else:
+            self.player.tell_missing(position + 1, content["reason"])
 
     def _repeat_block(self, event: Event, content: dict[str, Any]) -> None:
         id, rows = _check.key("block_id", content["block"]), content["sums"]
@@ -105,7 +155,7 @@ class StudyReplay:
         self.player.tell_block(sums, id)
         if len(self.blocks_told) == before or self.block_content() != content:
             raise StudyDivergedError(f"{self.path}: event {event.sequence} tells a block again")
-        self.note_block(event, content)
+        self.last = event
 
     @property
     def blocks_told(self) -> tuple[Any, ...]:
@@ -119,47 +169,49 @@ class StudyReplay:
         rows = [[self.player.labels[a], *row] for a, row in block.sums.items()]
         return {"block": block.id, "sums": rows}
 
-    def note_block(self, event: Event, content: Mapping[str, Any]) -> None:
-        """Record a block of sums."""
-        sums = {arm: tuple(row) for arm, *row in content["sums"]}
-        self.blocks.append(BlockRecord(content["block"], event.time, sums))
-        self.last = event
-
-    def note_ask(self, event: Event, content: Mapping[str, Any], decision: Any) -> None:
+    def note_ask(self, event: Event, content: Mapping[str, Any]) -> None:
         """Record a decision."""
-        if event.request is not None:
-            if event.request in self.requests:
-                raise StudyDivergedError(f"{self.path}: {event.request!r} has two decisions")
-            self.requests[event.request] = decision.id
-        self.decisions.append(decision)
-        about = (event.request, content["metadata"], event.time, "pending")
-        self.records.append(self.kind(decision.id, content["arm"], decision.probability, *about))
+        assert event.decision is not None
+        self.waiting[event.decision] = Waiting(event.sequence, asked(event, content, self.kind))
+        if self.counts:
+            self.counts[content["arm"]]["pending"] += 1
         self.last = event
 
-    def note_tell(self, event: Event, content: Mapping[str, Any]) -> None:
+    def note_tell(self, event: Event) -> None:
         """Record what became of a decision."""
         assert event.decision is not None
-        position, found = event.decision - 1, dict[str, Any](told=event.time)
-        if event.kind == "tell":
-            found |= {"status": "reward"} | self.player.outcome(position, content["reward"])
-        else:
-            found |= {"status": "missing", "reason": content["reason"]}
-        self.records[position] = self.records[position]._replace(**found)
+        gone = self.waiting.pop(event.decision)
+        if self.counts:
+            of = self.counts[gone.record.arm]
+            of["pending"] -= 1
+            of["reward" if event.kind == "tell" else "missing"] += 1
         self.last = event
 
-    def history(self, ids: Iterable[int] | None = None) -> History:
-        """Return every decision and what became of it, or those with some ids."""
-        chosen = self.records if ids is None else (self.records[id - 1] for id in ids)
-        return History(chosen, self.path, self.kind)
+    def pending(self) -> History:
+        """Return the decisions whose outcome is awaited."""
+        ids = self.player.pending
+        return History((self.waiting[id].record for id in ids), self.path, self.kind)
 
-    def asked_before(self, known: int, request: Mapping[str, Any]) -> Any:
-        """Return a decision again, if it was asked for in the same way."""
-        self.player.check_request(known - 1, request)
-        return self.decisions[known - 1]
+    def asked_before(self, request_id: str, request: Mapping[str, Any]) -> Any:
+        """Return a decision again, if it was asked for, in the same way; None if it was not."""
+        event = self.source.asked(request_id)
+        if event is None or event.sequence > self.last.sequence:  # not known here yet
+            return None
+        assert event.decision is not None
+        self.player.check_request(event.decision - 1, request)
+        return self.player.decision(event.decision, event.content)
 
     def position(self, decision_id: Any) -> int:
         """Return the position of a decision, from its id."""
-        return _check.decision("decision_id", decision_id, len(self.records))
+        return _check.decision("decision_id", decision_id, len(self.player.queue))
+
+
+def _recalled(path: Path | Address, source: Source, position: int) -> tuple[Any, str | None]:
+    """Return what became of a decision that its player has forgotten."""
+    event = source.told(position + 1)
+    if event is None:
+        raise StudyDivergedError(f"{path}: the outcome of decision {position + 1} is gone")
+    return event.content.get("reward"), event.content.get("reason")
 
 
 def _same(content: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
@@ -180,20 +232,8 @@ def _close(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _as_recorded(decision: Any, content: Mapping[str, Any]) -> Any:
-    """Return a decision with the very numbers that were given out."""
-    decision = decision._replace(probability=content["probability"])
-    if isinstance(decision[1], tuple):
-        return decision._replace(arm=tuple(content["arm"]))
-    if isinstance(decision[1], np.ndarray) and decision[1].dtype == np.float64:
-        drawn = np.array(content["arm"])
-        drawn.flags.writeable = False
-        return decision._replace(policy=drawn)
-    return decision
-
-
 @contextlib.contextmanager
-def as_study_error(path: Path, event: Event) -> Iterator[None]:
+def as_study_error(path: Path | Address, event: Event) -> Iterator[None]:
     """Turn what an event that makes no sense raises into a StudyError, whoever wrote it."""
     try:
         yield

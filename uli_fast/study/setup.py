@@ -23,9 +23,10 @@ from uli_fast.players._described import (
     in_reward_units,
     parameters,
     same_learner,
+    schedule_as_it_was,
     sharp_as_it_was,
 )
-from uli_fast.players.spanner_elimination import extent, n_directions
+from uli_fast.players._sets import extent, n_directions
 
 REWARD_UNITS = "reward"  # what R is in; files of 0.6.0 do not say, and mean the unit scale
 MARKS = 2  # functions of the package by their names; files of 0.8 do not say, and have their code
@@ -108,6 +109,7 @@ class Setup:
             spec = in_reward_units(spec, bounds)
         if about.pop("sharp", None) is None:
             spec = sharp_as_it_was(spec)
+        spec = schedule_as_it_was(spec)
         if learner is None:
             learner = rebuilt(spec)
         elif not is_learner(learner) or not same_learner(spec, learner, bounds):

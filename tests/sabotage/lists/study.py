@@ -10,12 +10,14 @@ DAMAGE = "tests/study/test_damage.py"
 PLACE = "tests/study/test_place.py"
 FLIPS = "tests/study/test_flips.py"
 INTERRUPTS = "tests/study/test_interrupts.py"
+MANY = "tests/study/test_many.py"
+SNAPSHOTS = "tests/study/test_snapshots.py"
 
 SABOTAGES = (
     Sabotage(
         "study: the chain is not checked",
-        "uli_fast.study.events:check_link",
-        "intact = event.previous == previous and event.hash == digest(event)",
+        "uli_fast.study.events:check_own",
+        "intact = event.hash == digest(event)",
         "intact = True",
         f"{JOURNAL}::test_an_altered_or_removed_event_breaks_the_chain",
     ),
@@ -28,13 +30,13 @@ SABOTAGES = (
     ),
     Sabotage(
         "study: an event is committed when the next one begins",
-        "uli_fast.study.journal:Journal._commit",
+        "uli_fast.study.journal:Journal._writing",
         'self._run("COMMIT")',
         "pass",
         f"{CRASH}::test_nothing_acknowledged_is_lost_to_kills",
         also=(
             Change(
-                "uli_fast.study.journal:Journal._commit",
+                "uli_fast.study.journal:Journal._writing",
                 'self._run("BEGIN',
                 'self._connected().commit(), self._run("BEGIN',
             ),
@@ -49,14 +51,14 @@ SABOTAGES = (
     ),
     Sabotage(
         "study: a log begun anew while it is read is not noticed",
-        "uli_fast.study.journal:_epoch",
+        "uli_fast.study.copies:epoch",
         "return stamps[path][0], os.fstat(log.fileno()).st_ino, header",
         "return stamps[path][0], os.fstat(log.fileno()).st_ino",
         f"{READING}::test_a_log_begun_anew_meanwhile_is_read_once_more",
     ),
     Sabotage(
         "study: the log is read before its file",
-        "uli_fast.study.journal:_copy",
+        "uli_fast.study.copies:copied",
         'in zip(_stamps(path), ("", "-wal"), strict=False):',
         'in reversed(list(zip(_stamps(path), ("", "-wal"), strict=False))):',
         f"{READING}::test_a_checkpoint_meanwhile_does_no_harm",
@@ -105,31 +107,24 @@ SABOTAGES = (
     ),
     Sabotage(
         "study: a failed commit leaves the player ahead",
-        "uli_fast.study.study:Study.ask",
-        "self._stale = True\n            decision",
-        "decision",
+        "uli_fast.study.study:Study._decide",
+        "self._stale = True\n            made",
+        "made",
         f"{FAILED}::test_a_failed_commit_leaves_the_player_as_the_disk_has_it",
     ),
     Sabotage(
         "study: a request is not remembered",
-        "uli_fast.study.study:Study.ask",
-        'known = self._replay.requests.get(_check.key("request_id", request_id))',
-        'known = self._replay.requests.get("x" + _check.key("request_id", request_id))',
+        "uli_fast.study.study:Study._decide",
+        "replay.asked_before(one.key, one.request)",
+        'replay.asked_before("x" + one.key, one.request)',
         f"{CRASH}::test_a_crash_at_any_point_changes_nothing",
     ),
     Sabotage(
         "study: telling again is news",
-        "uli_fast.study.study:Study.tell",
-        'if self._replay.records[position].status == "pending":',
-        "if True:",
+        "uli_fast.study.study:Study._take_in",
+        "if one.new and new.setdefault",
+        "if new.setdefault",
         f"{CRASH}::test_a_crash_at_any_point_changes_nothing",
-        also=(
-            Change(
-                "uli_fast.study.study:Study.tell_missing",
-                'if self._replay.records[position].status == "pending":',
-                "if True:",
-            ),
-        ),
     ),
     Sabotage(
         "study: events may be changed",
@@ -169,8 +164,8 @@ SABOTAGES = (
     Sabotage(
         "study: a new one begins where a log lies",
         "uli_fast.study.journal:Journal._check_with_log",
-        "if not _read_copy(copy, self.path):",
-        "if _read_copy(copy, self.path) is None:",
+        "if not _is_sound(copy, self.path):",
+        "if _is_sound(copy, self.path) is None:",
         f"{FLIPS}::test_no_study_is_begun_where_a_log_lies",
     ),
     Sabotage(
@@ -182,16 +177,16 @@ SABOTAGES = (
     ),
     Sabotage(
         "study: the size of the log outlives an interrupt",
-        "uli_fast.study.journal:Journal._add",
+        "uli_fast.study.journal:Journal._writing",
         "self._log_size = None  # unknown until",
         "pass  # unknown until",
         f"{INTERRUPTS}::test_an_interrupt_when_the_size_of_the_log_is_looked_up_is_forgiven",
     ),
     Sabotage(
         "study: an interrupt in a tell leaves the player ahead",
-        "uli_fast.study.study:Study._touch",
-        "self._stale = True\n        try:",
-        "try:",
+        "uli_fast.study.study:Study._take_in",
+        "self._stale = True\n            for one",
+        "for one",
         f"{INTERRUPTS}::test_no_interrupt_leaves_a_study_stuck_or_loses_anything",
     ),
     Sabotage(
@@ -203,14 +198,14 @@ SABOTAGES = (
     ),
     Sabotage(
         "study: a failed write makes it play everything again",
-        "uli_fast.study.study:Study._play_again",
+        "uli_fast.study.core:StudyCore._play_again",
         "if self._saved is not None:",
         "if False:",
         f"{FAILED}::test_after_a_failed_write_only_the_last_events_are_played_again",
     ),
     Sabotage(
         "study: looking writes to the file",
-        "uli_fast.study.journal:_read_copy",
+        "uli_fast.study.journal:_opened",
         "journal = Journal(copy, path)",
         "journal = Journal(path, path)",
         f"{CRASH}::test_a_second_process_is_turned_away_and_a_killed_one_leaves_no_lock",
@@ -221,5 +216,103 @@ SABOTAGES = (
         "return label(text, most)",
         "return text",
         "tests/cli/test_uli_study.py::test_show_and_audit_tell_what_there_is_and_change_nothing",
+    ),
+    Sabotage(
+        "study: half of a batch is committed",
+        "uli_fast.study.journal:Journal.add_many",
+        'fault(f"{point}-written")',
+        'fault(f"{point}-written"), self._run("COMMIT"), self._run("BEGIN IMMEDIATE")',
+        f"{MANY}::test_a_crash_in_a_batch_leaves_all_of_it_or_nothing",
+    ),
+    Sabotage(
+        "study: outcomes told at once are not compared with each other",
+        "uli_fast.study.study:Study._take_in",
+        "new.setdefault(one.position, one) != one",
+        "new.setdefault(one.position, one) is None",
+        f"{MANY}::test_what_is_refused_leaves_everything_as_it_was",
+    ),
+    Sabotage(
+        "study: outcomes told at once are told before all are checked",
+        "uli_fast.study.study:Study._read_rows",
+        "told.append(read)",
+        'self._take_in([read], "many")',
+        f"{MANY}::test_what_is_refused_leaves_everything_as_it_was",
+    ),
+    Sabotage(
+        "study: a snapshot is believed without its hash",
+        "uli_fast.study.snapshots:Snapshot.read",
+        "if self.hash != _digest(self.sequence, self.content):",
+        "if False:",
+        f"{SNAPSHOTS}::test_a_damaged_snapshot_costs_time_alone",
+    ),
+    Sabotage(
+        "study: a snapshot need not be of its event",
+        "uli_fast.study.reader:SnapshotReader.usable",
+        'event.hash == content["chain"]',
+        "True",
+        f"{SNAPSHOTS}::test_nonsense_with_the_right_hash_is_not_believed",
+    ),
+    Sabotage(
+        "study: a snapshot of another study is believed",
+        "uli_fast.study.snapshots:Snapshot.read",
+        '"study": first.hash',
+        "",
+        f"{SNAPSHOTS}::test_nonsense_with_the_right_hash_is_not_believed",
+    ),
+    Sabotage(
+        "study: a snapshot is not checked against the decisions",
+        "uli_fast.study.core:StudyCore._go_on",
+        "replay.check(journal.decisions(last.sequence))",
+        "pass",
+        f"{SNAPSHOTS}::test_nonsense_with_the_right_hash_is_not_believed",
+    ),
+    Sabotage(
+        "study: what follows a snapshot is not played",
+        "uli_fast.study.core:StudyCore._go_on",
+        "replay.replay(journal.events(last))",
+        "pass",
+        f"{SNAPSHOTS}::test_going_on_from_a_snapshot_is_going_on",
+    ),
+    Sabotage(
+        "study: audits pass over snapshots",
+        "uli_fast.study.audit:audit",
+        "_check_snapshot(replay, snapshots.pop(event.sequence), first)",
+        "snapshots.pop(event.sequence)",
+        f"{SNAPSHOTS}::test_a_damaged_snapshot_costs_time_alone",
+    ),
+    Sabotage(
+        "study: an old event is not checked when it is looked up",
+        "uli_fast.study.reader:JournalReader._found",
+        "check_own(self.path, Event(*rows[0]))",
+        "Event(*rows[0])",
+        f"{SNAPSHOTS}::test_what_is_older_is_checked_when_it_is_looked_at",
+    ),
+    Sabotage(
+        "study: the file's structure is not checked on opening",
+        "uli_fast.study.journal:Journal._prepare",
+        'if found != "ok":',
+        "if False:",
+        f"{SNAPSHOTS}::test_a_request_that_the_index_has_lost_is_no_new_patient",
+    ),
+    Sabotage(
+        "study: a log that was left is not begun again",
+        "uli_fast.study.journal:Journal._open",
+        "self._log_size = None if size_of(self._log) else 0",
+        "self._log_size = size_of(self._log)",
+        f"{FLIPS}::test_a_log_that_was_left_is_begun_again",
+    ),
+    Sabotage(
+        "study: a player forgets what is not settled",
+        "uli_fast.players._queue:DecisionQueue.forget",
+        "n = self.settled - self.forgotten",
+        "n = min(len(self.decisions), self.settled - self.forgotten + 1)",
+        "tests/players/test_queue.py::test_what_is_forgotten_is_settled_and_not_held",
+    ),
+    Sabotage(
+        "study: an interrupt while it forgets leaves it half done",
+        "uli_fast.study.core:StudyCore._forget",
+        "self._stale = True  # interrupted",
+        "pass  # interrupted",
+        f"{INTERRUPTS}::test_an_interrupt_while_a_player_forgets_is_forgiven",
     ),
 )

@@ -1,0 +1,1 @@
+"""Live studies over HTTP: many clients, one commit for what arrived together, a page to watch."""

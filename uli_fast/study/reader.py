@@ -1,0 +1,100 @@
+"""Looking things up in an open journal."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from uli_fast.errors import StudyDivergedError
+from uli_fast.study.events import Event, check_link, check_own
+from uli_fast.study.leftovers import refused
+from uli_fast.study.snapshots import Snapshot
+
+
+class SnapshotReader:
+    """What every journal does with its snapshots."""
+
+    def event(self, sequence: int) -> Event | None:
+        """Return the event with a number, if there is one."""
+        raise NotImplementedError
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return what is kept of how things were, the latest first; none of it is checked."""
+        raise NotImplementedError
+
+    def usable(self, first: Event) -> Iterator[tuple[Event, Mapping[str, Any]]]:
+        """Return the snapshots that are what was written, and the events they were made after."""
+        for snapshot in self.snapshots():
+            content = snapshot.read(first)
+            with contextlib.suppress(StudyDivergedError):
+                event = self.event(snapshot.sequence)
+                if content is not None and event is not None and event.hash == content["chain"]:
+                    yield event, content
+
+
+class JournalReader(SnapshotReader):
+    """The part of a file's journal that reads."""
+
+    path: Path
+    _format: int
+
+    def _run(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        raise NotImplementedError
+
+    def _roll_back(self) -> None:
+        raise NotImplementedError
+
+    def events(self, last: Event | None = None) -> Iterator[Event]:
+        """Read all events, or those after another, checking the chain."""
+        with refused(self.path):
+            self._roll_back()
+        page = "SELECT * FROM event WHERE sequence > ? ORDER BY sequence LIMIT 1000"
+        while True:  # page by page: a cursor left open would keep the file locked
+            with refused(self.path):
+                rows = self._run(page, (last.sequence if last else -(2**63),))
+            for row in rows:
+                event = Event(*row)
+                check_link(self.path, last, event)
+                last = event
+                yield event
+            if not rows:
+                return
+
+    def event(self, sequence: int) -> Event | None:
+        """Return the event with a number, if there is one."""
+        return self._found("SELECT * FROM event WHERE sequence = ?", sequence)
+
+    def expect(self, requests: Sequence[str]) -> None:
+        """Look them up one by one: the file is near."""
+
+    def asked(self, request: str) -> Event | None:
+        """Return the event of a decision that was asked for with a request."""
+        return self._found("SELECT * FROM event WHERE request = ?", request)
+
+    def told(self, decision: int) -> Event | None:
+        """Return the event that says what became of a decision."""
+        return self._found("SELECT * FROM event WHERE decision = ? AND kind <> 'ask'", decision)
+
+    def _found(self, sql: str, value: Any) -> Event | None:
+        """Look an event up; it must be what was recorded, whatever its neighbours are."""
+        with refused(self.path):
+            self._roll_back()
+            rows = self._run(sql, (value,))
+        return check_own(self.path, Event(*rows[0])) if rows else None
+
+    def decisions(self, sequence: int) -> int:
+        """Return how many decisions there were after an event."""
+        last = "SELECT * FROM event WHERE sequence <= ? AND kind = 'ask' ORDER BY sequence DESC"
+        event = self._found(f"{last} LIMIT 1", sequence)
+        return event.decision or 0 if event else 0
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return what is kept of how things were, the latest first; none of it is checked."""
+        if self._format < 2:
+            return []
+        with refused(self.path):
+            self._roll_back()
+            rows = self._run("SELECT * FROM snapshot ORDER BY sequence DESC")
+        return [Snapshot(*row) for row in rows]

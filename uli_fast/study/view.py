@@ -1,0 +1,112 @@
+"""What can be asked of a study without changing it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from uli_fast import _check
+from uli_fast.players._certificate import Certificate
+from uli_fast.study.history import BlockRecord, History
+from uli_fast.study.past import Past
+from uli_fast.study.replay import STATUSES, StudyReplay
+
+
+class StudyView:
+    """The part of a study that looks; calls wait for each other, and for those that write."""
+
+    _replay: StudyReplay
+    _past: Past
+
+    def _turn(self) -> Any:
+        """Return the lock to wait for."""
+        raise NotImplementedError
+
+    def _get_ready(self, to_write: bool = False) -> None:
+        """Have the player where the journal is."""
+        raise NotImplementedError
+
+    @property
+    def arms(self) -> tuple[int | str, ...]:
+        """The arms; none where decisions are vectors of a set or policies."""
+        return tuple(self._replay.player.labels)
+
+    @property
+    def active(self) -> Any:
+        """The arms still in play; for policies how many they are, or a mask of the actions left."""
+        with self._turn():
+            self._get_ready()
+            return self._replay.player.active
+
+    @property
+    def room(self) -> int | None:
+        """How many more decisions F allows for before outcomes are told; None: any number."""
+        with self._turn():
+            self._get_ready()
+            room: int | None = self._replay.player.room
+            return room
+
+    def recommend(self) -> Any:
+        """Return what looks best so far among what is still in play."""
+        with self._turn():
+            self._get_ready()
+            return self._replay.player.recommend()
+
+    def intervals(self) -> dict[int | str, tuple[float, float]]:
+        """Return each arm's confidence interval, missing outcomes taken at their worst."""
+        with self._turn():
+            self._get_ready()
+            found: dict[int | str, tuple[float, float]] = self._replay.player.intervals()
+            return found
+
+    def certificate(self) -> Certificate:
+        """Return what is certain about every arm in play, from settled outcomes alone."""
+        with self._turn():
+            self._get_ready()
+            certificate: Certificate = self._replay.player.certificate()
+            return certificate
+
+    def pending(self, older_than: float | timedelta | None = None) -> History:
+        """Return the decisions whose outcome is awaited, or only those asked for that long ago."""
+        with self._turn():
+            self._get_ready()
+            waiting = self._replay.pending()
+        if older_than is None:
+            return waiting
+        since = datetime.now(UTC) - timedelta(seconds=_check.seconds("older_than", older_than))
+        return waiting.only(lambda record: datetime.fromisoformat(record.asked) <= since)
+
+    def history(self) -> History:
+        """Return every decision and what became of it."""
+        return self._happened()[0]
+
+    def blocks(self) -> tuple[BlockRecord, ...]:
+        """Return every block of sums."""
+        return self._happened()[1]
+
+    def _happened(self) -> tuple[History, tuple[BlockRecord, ...]]:
+        with self._turn():
+            self._get_ready()
+            replay = self._replay
+            return self._past.read(replay.source, replay.player, replay.last)
+
+    def export(self, path: str | Path) -> None:
+        """Write the history as CSV, JSON lines (.jsonl) or Parquet, by the suffix of the path."""
+        self.history().export(path)
+
+    def counts(self) -> dict[Any, dict[str, int]]:
+        """Return for every arm how many plays are settled, missing and awaited, blocks included."""
+        with self._turn():
+            self._get_ready()
+            player, known = self._replay.player, self._replay.counts
+            found = {arm: {x: of[x] for x in STATUSES} for arm, of in known.items()}
+            for block in self._replay.blocks_told:
+                for a, (plays, _, missing) in block.sums.items():
+                    found[player.labels[a]]["reward"] += plays - missing
+                    found[player.labels[a]]["missing"] += missing
+        if not known:
+            for record in self.history():
+                of = found.setdefault(str(record.arm), dict.fromkeys(STATUSES, 0))
+                of[record.status] += 1
+        return found
