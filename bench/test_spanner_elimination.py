@@ -1,4 +1,4 @@
-"""Spanners: a whole phase against cvxpy, a finite set against another library's."""
+"""Spanners: a phase against cvxpy, our schedule against the paper's, another library's spanner."""
 
 import pytest
 
@@ -11,6 +11,13 @@ from bench.support.rivals import another_library
 def test_phase(versus, shape, d):
     mine, rival = (third_phase(shape, d, backend) for backend in ("kernel", "cvxpy"))
     versus(mine, rival, seeds=3, repeats=10, counts=effort(shape, d, 3))
+
+
+@pytest.mark.parametrize("d", [5, 10])
+@pytest.mark.parametrize("shape", ["ball", "polytope"])
+def test_sharp_phase(versus, shape, d):
+    sharp, paper = (third_phase(shape, d, schedule=schedule) for schedule in ("sharp", "paper"))
+    versus(sharp, paper, seeds=3, repeats=30)
 
 
 @pytest.mark.parametrize("C", [2.0, 1.2])

@@ -89,7 +89,7 @@ def test_nothing_else_in_the_package_reads_files_of_users():
     own = {"kernels/_jit.py", "problems/datasets.py"}  # files of the package itself
     other = {
         "_support/files.py",
-        "study/journal.py",
+        "study/copies.py",
         "study/wal_check.py",
     }  # and what belongs to a study
     for path in sorted(PACKAGE.rglob("*.py")):

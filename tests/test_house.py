@@ -31,7 +31,7 @@ ROOMS = (
     "study",
     "experiments logs planning races",
     "report",
-    "compat verify",
+    "compat service verify",
     "cli",
 )
 # These know even less.

@@ -11,6 +11,15 @@ import pytest
 from tests.older.public_api import described
 
 THEN = json.loads((Path(__file__).parent / "older" / "public_api_0_8_0.json").read_text())
+# Changed on purpose since: what the changelog has under "Breaking".
+CHANGED = (
+    "uli_fast.LinearElimination.made with",
+    "uli_fast.SpannerElimination.made with",
+    # None is 256, but in mode "sharp" of MetaElimination a smaller one that is proved.
+    "uli_fast.GeometricHedge.made with",
+    # It only said that there is no player.
+    "uli_fast.LinUCB.has.start",
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +53,8 @@ def broken_call(then, now, where):
 
 @pytest.mark.parametrize("part", THEN)
 def test_nothing_public_is_gone_or_changed(now, part):
-    assert list(broken(THEN[part], now[part], part)) == []
+    found = broken(THEN[part], now[part], part)
+    assert [what for what in found if not what.startswith(CHANGED)] == []
 
 
 def test_what_is_gone_or_changed_is_found():

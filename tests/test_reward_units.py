@@ -62,10 +62,10 @@ def test_without_a_range_vectors_need_r(name, tmp_path):
     learner = ON_VECTORS.get(name, uli.LinUCB(0.1))
     problem = uli.LinearBandit([0.5, 0.1], VECTORS, sigma=2.0)
     assert "R=2" in refused(lambda: uli.simulate(learner, problem, 10))
-    if name == "LinUCB":
-        return
     refused(lambda: learner.start(VECTORS))
     refused(lambda: uli.Study.open(tmp_path / "s.db", learner, arms=VECTORS))
+    if name == "LinUCB":
+        return
     refused(lambda: learner.guarantee((2, 2)))
     refused(lambda: learner.guarantee(problem))
     refused(lambda: learner.guarantee(VECTORS))

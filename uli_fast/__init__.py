@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from uli_fast import _registry
 
-__version__ = "0.11.0"
+__version__ = "0.13.0"
 
 # Public name -> module; resolved on first use so that importing stays quick.
 _HOME = {row.name: row.module for row in (*_registry.LEARNERS, *_registry.PROBLEMS)} | {
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from uli_fast.guarantees import Guarantee as Guarantee
     from uli_fast.guarantees.betting_plan import Planned as Planned
     from uli_fast.learners.betting_elimination import BettingElimination as BettingElimination
+    from uli_fast.learners.cap_elimination import CapElimination as CapElimination
     from uli_fast.learners.elimination_framework import EliminationFramework as EliminationFramework
     from uli_fast.learners.exp3p import Exp3P as Exp3P
     from uli_fast.learners.geometric_hedge import GeometricHedge as GeometricHedge

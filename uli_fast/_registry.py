@@ -77,6 +77,7 @@ class ArmSetRow(NamedTuple):
     name: str
     module: str
     plain: bool = True  # its parameters can be written to JSON and TOML
+    sized: bool = False  # there is one for every dimension, with arms of norm at most 1
 
     def load(self) -> Any:
         """Return the class."""
@@ -202,7 +203,6 @@ LEARNERS = (
         "learners.lin_ucb",
         "vectors",
         "The optimistic rival on vectors",
-        live=False,
         examples=({"R": 0.1},),
     ),
     LearnerRow(
@@ -210,7 +210,18 @@ LEARNERS = (
         "learners.spanner_elimination",
         "set",
         "Elimination on a set of arms",
-        examples=({"R": 0.1, "mode": "soft"}, {"R": 0.1, "mode": "paper"}),
+        examples=(
+            {"R": 0.1},
+            {"R": 0.1, "schedule": "paper"},
+            {"R": 0.1, "schedule": "paper", "mode": "paper"},
+        ),
+    ),
+    LearnerRow(
+        "CapElimination",
+        "learners.cap_elimination",
+        "set",
+        "Elimination on a ball or an ellipsoid",
+        examples=({"R": 0.1, "theta_norm": 1.0},),
     ),
     LearnerRow(
         "PolicyElimination",
@@ -253,11 +264,11 @@ MDPS = (
 )
 ARM_SETS = (
     ArmSetRow("Finite", "arm_sets.finite"),
-    ArmSetRow("Ball", "arm_sets.round"),
+    ArmSetRow("Ball", "arm_sets.round", sized=True),
     ArmSetRow("Ellipsoid", "arm_sets.round"),
-    ArmSetRow("Box", "arm_sets.polyhedral"),
-    ArmSetRow("Simplex", "arm_sets.polyhedral"),
-    ArmSetRow("L1Ball", "arm_sets.polyhedral"),
+    ArmSetRow("Box", "arm_sets.polyhedral", sized=True),
+    ArmSetRow("Simplex", "arm_sets.polyhedral", sized=True),
+    ArmSetRow("L1Ball", "arm_sets.polyhedral", sized=True),
     ArmSetRow("Polytope", "arm_sets.polyhedral"),
     ArmSetRow("Convex", "arm_sets.convex", plain=False),
 )

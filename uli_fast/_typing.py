@@ -21,8 +21,10 @@ Engine: TypeAlias = Literal["auto", "skip", "rounds"]  # "auto" becomes one of t
 MetaMode: TypeAlias = Literal["paper", "sharp", "sharp-0.7"]
 # A bound from the schedule itself, or the closed form of the paper.
 Form: TypeAlias = Literal["schedule", "paper"]
+SpannerSchedule: TypeAlias = Literal["sharp", "paper"]
 SpannerMode: TypeAlias = Literal["soft", "paper"]
 Schedule: TypeAlias = Literal["proved", "sharp"]
+LinearSchedule: TypeAlias = Literal["sharp", "paper"]
 Play: TypeAlias = Literal["deterministic", "stochastic"]
 Method: TypeAlias = Literal["auto", "plain", "trie", "search"]
 Drawing: TypeAlias = Literal["gap", "regret", "certificate", "actions"]

@@ -150,16 +150,16 @@ def test_plain_linear_elimination_plays_as_ours_on_the_same_draws(K, d):
     def loop(*given):
         return linear.linear_elimination(*given, lambda arms: designs.g_optimal(arms).weights)
 
-    problem = linear_arms(K, d)
+    problem, learner = linear_arms(K, d), LinearElimination(DELTA, "paper")
     for horizon in (50, 10_007, 10**6):
-        expected = replication(LinearElimination(DELTA), problem, horizon, "rounds").prepare(1)()
+        expected = replication(learner, problem, horizon, "rounds").prepare(1)()
         np.testing.assert_array_equal(plain_linear(loop, problem, horizon).prepare(1)(), expected)
 
 
 def test_plain_linear_elimination_with_its_own_designs_keeps_the_guarantee():
     """An arm with n plays has its last one in round n or later, where F is smaller still."""
     problem, horizon = linear_arms(100, 5), 10**7
-    bound = LinearElimination(DELTA).guarantee(problem).bound
+    bound = LinearElimination(DELTA, "paper").guarantee(problem).bound
     n = plain_linear(linear.linear_elimination, problem, horizon).prepare(1)()
     assert n.sum() == horizon
     assert (problem.gaps <= bound(np.maximum(n, 1))).all()
@@ -269,3 +269,17 @@ def assert_same_means(one, other):
     assert (other.sum(axis=1) == one[0].sum()).all()
     error = np.sqrt(one.var(axis=0) / len(one) + other.var(axis=0) / len(other))
     assert (np.abs(one.mean(axis=0) - other.mean(axis=0)) <= 5.0 * error).all()
+
+
+@pytest.mark.parametrize("solver", ["warm", "cold"])
+@pytest.mark.parametrize("name", ["lake", "dense"])
+def test_inductions_and_highs_find_the_same_width(name, solver):
+    from bench.support.models import SOLVERS, by_inductions, two_looks
+
+    if name == "lake":
+        pytest.importorskip("gymnasium")
+    for seed in range(2):
+        before, now = two_looks(name, seed)
+        W = by_inductions(now)
+        assert W < by_inductions(now._replace(least=0.0)) - 1e-6  # the constraint binds
+        assert SOLVERS[solver](before, now)()() == pytest.approx(W, rel=1e-8, abs=1e-9)

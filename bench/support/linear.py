@@ -8,12 +8,15 @@ import functools
 import numpy as np
 
 from bench.plain.linear import frank_wolfe
-from bench.support.cases import Case, Run
+from bench.support.cases import SEED, Case, Run
 from bench.support.oracles import polytope_rows
+from uli_fast import CapElimination, LinearBandit
+from uli_fast._support.streams import stream
 from uli_fast.arm_sets import ArmSet, Ball, Finite, Polytope
 from uli_fast.geometry import designs
 from uli_fast.geometry.spanners import barycentric_spanner
-from uli_fast.learners.spanner_elimination import SpannerElimination, SpannerPhases
+from uli_fast.learners._spanner_sets import SpannedPhases
+from uli_fast.learners.spanner_elimination import SpannerElimination
 
 
 @functools.cache
@@ -58,21 +61,21 @@ def region_of(shape: str, d: int, rng: np.random.Generator) -> ArmSet:
     return Ball(d) if shape == "ball" else Polytope(*polytope_rows(d, rng))
 
 
-def opened(region: ArmSet, theta: np.ndarray) -> SpannerPhases:
+def opened(region: ArmSet, theta: np.ndarray, schedule: str) -> SpannedPhases:
     """Return a run that has closed two phases without noise."""
-    phases = SpannerPhases(SpannerElimination(0.05, R=1.0), region)
+    phases = SpannerElimination(0.05, schedule=schedule, R=1.0).phases(region)
     for _ in range(2):
         arms, n, _ = phases.open()
         phases.close(arms, n, arms @ theta)
     return phases
 
 
-def before_third(shape: str, d: int, seed: int) -> SpannerPhases:
+def before_third(shape: str, d: int, seed: int, schedule: str = "paper") -> SpannedPhases:
     """Return a run of which two phases are closed."""
     rng = np.random.default_rng([2, d, seed])
     region = region_of(shape, d, rng)
     theta = rng.standard_normal(d)
-    return opened(region, theta / np.linalg.norm(theta))
+    return opened(region, theta / np.linalg.norm(theta), schedule)
 
 
 def effort(shape: str, d: int, seeds: int) -> dict[str, tuple[float, float]]:
@@ -89,11 +92,11 @@ def effort(shape: str, d: int, seeds: int) -> dict[str, tuple[float, float]]:
     return {"oracle calls": worst(calls), "swaps": worst(swaps)}
 
 
-def third_phase(shape: str, d: int, backend: str) -> Case:
+def third_phase(shape: str, d: int, backend: str = "auto", schedule: str = "paper") -> Case:
     """Return the spanner of a third phase, with our oracle or cvxpy's."""
 
     def prepare(seed: int) -> Run:
-        ready = before_third(shape, d, seed)
+        ready = before_third(shape, d, seed, schedule)
         if backend == "cvxpy":
             ready.region = copy.copy(ready.region)
             ready.region.backend = "cvxpy"
@@ -101,6 +104,23 @@ def third_phase(shape: str, d: int, backend: str) -> Case:
         def run() -> None:
             again = copy.copy(ready)
             again.open()
+
+        return run
+
+    return Case(prepare)
+
+
+def on_a_ball(learner: CapElimination, d: int, T: int) -> Case:
+    """Return a whole run on the unit ball, |theta| = .9, from allocation to the horizon."""
+
+    def prepare(seed: int) -> Run:
+        theta = np.random.default_rng([3, d, seed]).standard_normal(d)
+        problem = LinearBandit(0.9 * theta / np.linalg.norm(theta), arm_set=Ball(d))
+
+        def run() -> None:
+            played = learner.begin(problem, stream(SEED, seed), "skip", T)
+            while not played.advance():
+                pass
 
         return run
 

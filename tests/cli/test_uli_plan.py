@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import uli_fast as uli
+from uli_fast._registry import LEARNERS
 from uli_fast.cli import main
 from uli_fast.guarantees import ArmsInfo
 
@@ -43,9 +44,24 @@ def test_vectors_and_a_longer_horizon():
     assert code == 0
     assert "regret by 1e+12" in text
     bound = uli.LinearElimination(0.05, R=1.0).guarantee((4, 2))
-    assert row(text, "LinearElimination")[0] == f"{bound.rounds_until(0.1):.2e}"
+    assert row(text, "LinearElimination")[0] == f"{bound.rounds_until(0.1)}"
     for name in ("SpannerElimination", "Meta, GeometricHedge"):
         assert len(row(text, name)) == 3
+
+
+def test_a_ball_has_caps_beside_the_spanner():
+    code, text = plan("--arm-set", "Ball", "--dimension", "5", "--delta", "0.1")
+    assert code == 0 and "Ball in 5 dimensions" in text and "rewards in [-1, 1]" in text
+    bound = uli.CapElimination(0.1, R=1.0, theta_norm=1.0).guarantee(uli.arm_sets.Ball(5))
+    assert row(text, "CapElimination") == [
+        f"{bound.rounds_until(0.1):.2e}",
+        f"{bound.rounds_until(0.01):.2e}",
+        f"{bound.regret(10**6):.2e}",
+    ]
+    assert len(row(text, "SpannerElimination")) == 3
+    ball = ("--arm-set", "Ball", "--dimension")
+    assert plan(*ball, "0")[0] == 1
+    assert plan(*ball, "2", "--arms", "3")[0] == plan(*ball, "2", "--best-mean", ".5")[0] == 2
 
 
 def test_rows_about_vectors_have_one_unit():
@@ -56,11 +72,37 @@ def test_rows_about_vectors_have_one_unit():
     unit = uli.MetaElimination(uli.GeometricHedge()).guarantee((20, 3))  # rewards in [0, 1]
     until = [f"{unit.rounds_until(eps / 2.0):.2e}" for eps in (0.1, 0.01)]
     assert row(text, "Meta, GeometricHedge") == [*until, "2.00e+05"]
-    assert row(text, "SpannerElimination")[-1] == "2.00e+05"
+    regret = uli.SpannerElimination(0.05, R=1.0).guarantee((20, 3)).regret(10**5)
+    assert row(text, "SpannerElimination")[-1] == f"{regret:.0f}"
     arms = [[1.0, 0.0], [0.0, 1.0]]
     noisy = uli.LinearBandit([0.9, 0.0], arms, noise="uniform", sigma=0.1)
     known = uli.MetaElimination(uli.GeometricHedge()).guarantee(noisy)
     assert known.largest_gap == pytest.approx(2.0 * (1.0 + 0.1 * 3.0**0.5))
+
+
+def test_arm_sets_show_every_way_that_applies():
+    sets = uli.arm_sets
+    box = sets.Box([-0.5] * 4, [0.5] * 4)
+    for region, words in ((sets.Simplex(4), "Simplex"), (sets.L1Ball(4), "L1Ball"), (box, "Box")):
+        code, text = plan("--arm-set", words, "--dimension", "4", "--eps", "0.1")
+        assert code == 0 and "arms and theta of norm at most 1" in text
+        for kind in (uli.LinearElimination, uli.SpannerElimination):
+            bound = kind(0.05, R=1.0, theta_norm=1.0).guarantee(region)
+            until = float(row(text, kind.__name__)[0])
+            assert until == pytest.approx(bound.rounds_until(0.1), 0.01)
+    ball = plan("--arm-set", "Ball", "--dimension", "4")[1]
+    assert len(row(ball, "SpannerElimination")) == 3
+    assert "LinearElimination is not for this set" in ball and "no list of vertices" in ball
+    large = plan("--arm-set", "Box", "--dimension", "13")[1]
+    assert "8192 vertices, more than 4096" in large
+
+
+def test_rows_about_linear_rewards_are_those_of_the_registry():
+    text = plan("--arm-set", "Simplex", "--dimension", "3")[1]
+    linear = [x for x in LEARNERS if x.kind in ("vectors", "set") and not x.load().baseline]
+    for learner in linear:
+        assert learner.name in text
+    assert len(linear) >= 2 and "LinUCB" not in text
 
 
 @pytest.mark.parametrize("width", [26, 40, 50])
@@ -153,6 +195,10 @@ def test_turning_points():
 BAD = {
     "nothing": ((), "give one of"),
     "too much": (("--arms", "2", "--dataset", "isis2"), "give one of"),
+    "set without dimension": (("--arm-set", "Ball"), "--dimension goes with"),
+    "set and arms": (("--arm-set", "Ball", "--arms", "2", "--dimension", "2"), "give one of"),
+    "no such set": (("--arm-set", "Torus", "--dimension", "2"), "arm_set"),
+    "flat set": (("--arm-set", "Ball", "--dimension", "0"), "dimension: must be at least 1"),
     "dimension alone": (("--dataset", "isis2", "--dimension", "2"), "--dimension goes with"),
     "unknown means": (("--arms", "2", "--turning-point"), "needs the means"),
     "no arms": (("--arms", "0"), "arms: must be at least 1"),

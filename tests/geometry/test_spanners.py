@@ -66,7 +66,8 @@ def test_the_furthest_point_is_the_furthest():
     points = rng.standard_normal((50, 4))
     for _ in range(20):
         u = rng.standard_normal(4)
-        arm, value = furthest(np.ascontiguousarray(points.T), u)
+        arm, value, low, high = furthest(np.ascontiguousarray(points.T), u)
+        assert (low, high) == pytest.approx(((points @ u).min(), (points @ u).max()))
         assert value == pytest.approx(np.abs(points @ u).max())
         assert abs(points[arm] @ u) == pytest.approx(value)
 

@@ -1,5 +1,6 @@
 """F of the schedule itself: equal to the page, never rising, never below a gap."""
 
+import functools
 import itertools
 import math
 
@@ -12,8 +13,11 @@ from uli_fast.errors import ArgumentError
 from uli_fast.guarantees import Guarantee
 from uli_fast.guarantees.phase_bounds import PLANS, largest_support
 
+PAPER = functools.partial(uli.LinearElimination, schedule="paper")
+
 SE, PE = uli.SuccessiveElimination, uli.PhasedElimination
-LINEAR, SPANNER, META = uli.LinearElimination, uli.SpannerElimination, uli.MetaElimination
+LINEAR, META = PAPER, uli.MetaElimination
+SPANNER = functools.partial(uli.SpannerElimination, schedule="paper")
 LEARNERS = {
     "SE": (SE(0.05), 4),
     "PE": (PE(0.05), 4),
@@ -145,7 +149,16 @@ GOLDEN = {
     "spanner": (SPANNER(0.05, R=1.0), ((20, 3),), (249_606_792,)),
     "meta": (META(), (2, 4, 10), (1_079_552_983, 2_305_542_298, 6_247_801_508)),
     "meta, sharp": (META(mode="sharp"), (2, 4, 10), (8_098_816, 15_304_838, 36_962_542)),
-    "hedge": (META(uli.GeometricHedge(), mode="sharp"), ((20, 3),), (47_711_022,)),
+    "hedge": (
+        META(uli.GeometricHedge(), mode="sharp"),
+        ((20, 3), (20, 5)),
+        (24_669_441, 35_881_948),
+    ),
+    "hedge, 256": (
+        META(uli.GeometricHedge(constant=256.0), mode="sharp"),
+        ((20, 3),),
+        (47_711_022,),
+    ),
 }
 
 
@@ -243,7 +256,8 @@ def test_real_phases_end_no_later_than_those_of_the_table(seed):
     arms /= np.linalg.norm(arms, axis=1).max()
     theta = rng.standard_normal(d)
     problem = uli.LinearBandit(theta / np.linalg.norm(theta), arms)
-    for learner in (LINEAR(0.2, R=1.0), SPANNER(0.2, R=1.0)):
+    spanners = SPANNER(0.2, R=1.0), uli.SpannerElimination(0.2, R=1.0)
+    for learner in (LINEAR(0.2, R=1.0), *spanners):
         runs = uli.simulate(learner, problem, 10**12, 2, seed=seed)
         g = runs.guarantee
         ends = steps(g.formula, g.delta, g.parameters).ends
@@ -335,9 +349,10 @@ def test_the_integral_of_steps_is_not_below_their_sum():
 def test_a_bound_of_nonsense_ends(formula):
     """Whatever a file says: an answer or a typed error, and no loop without end."""
     names = ("K", "R", "d", "C", "support", "dimension", "constant", "multiplier", "largest_gap")
+    names += ("k", "prior_gap")
     for value in (1, 2, 1e300):
         p = dict.fromkeys(names, value) | ({"sigma": value} if "unbounded" in formula else {})
-        for zero in (None, "R", "C", "constant", "multiplier"):
+        for zero in (None, "R", "C", "constant", "multiplier", "prior_gap"):
             data = {"formula": formula, "delta": 0.5, "scale": 1.0}
             data["parameters"] = p if zero is None else p | {zero: 0.0}
             try:

@@ -1,5 +1,6 @@
-"""PE-linear: against the naive reference, its event, its bound, its degenerate cases."""
+"""PE-linear in the paper's phases: against the naive reference, its event, its bound."""
 
+import functools
 import math
 from itertools import pairwise
 
@@ -12,6 +13,8 @@ from tests.naive import linear_elimination as naive
 from tests.support.coupling import assert_equals_naive
 from tests.support.draws import draws
 from uli_fast.geometry.least_squares import least_squares
+
+PAPER = functools.partial(uli.LinearElimination, schedule="paper")
 
 
 def random_arms(rng, K, d):
@@ -43,7 +46,7 @@ def test_rounds_equal_naive_on_the_same_draws(instance):
     theta *= rng.uniform(0.3, 1.0) / np.linalg.norm(theta)
     noise = ("gaussian", "bernoulli", "uniform")[instance % 3]
     problem = uli.LinearBandit(theta, arms, sigma=0.3, noise=noise)
-    learner = uli.LinearElimination(0.1, R=0.5)
+    learner = PAPER(0.1, R=0.5)
     T = 12_000
     runs = uli.simulate(learner, problem, T, seed=instance, engine="rounds")
     expected = naive.play(
@@ -68,7 +71,7 @@ def test_least_squares_weigh_arms_by_their_plays():
 def test_skipping_has_the_law_of_rounds(noise):
     arms = random_arms(np.random.default_rng(1), 6, 3)
     problem = uli.LinearBandit([0.5, 0.2, -0.3], arms, sigma=1.0, noise=noise)
-    learner = uli.LinearElimination(0.1, R=1.0)
+    learner = PAPER(0.1, R=1.0)
     skip = uli.simulate(learner, problem, 200_000, 300, seed=1, engine="skip")
     rounds = uli.simulate(learner, problem, 200_000, 300, seed=2, engine="rounds", n_jobs=2)
     for a in range(6):
@@ -80,7 +83,7 @@ def test_skipping_has_the_law_of_rounds(noise):
 
 def test_failures_stay_within_delta_and_the_phase_bound_holds_on_the_event():
     rng = np.random.default_rng(3)
-    learner = uli.LinearElimination(0.1, R=1.0)
+    learner = PAPER(0.1, R=1.0)
     for _ in range(10):
         d = int(rng.integers(1, 6))
         arms = random_arms(rng, 20, d)
@@ -98,7 +101,7 @@ def test_the_event_breaks_where_the_noise_is_underestimated():
     arms = random_arms(np.random.default_rng(5), 10, 2)
     problem = uli.LinearBandit([0.7, 0.1], arms, sigma=30.0)
     with pytest.warns(uli.errors.GuaranteeWarning, match="R = 1"):
-        runs = uli.simulate(uli.LinearElimination(0.1, R=1.0), problem, 10**6, 20, seed=1)
+        runs = uli.simulate(PAPER(0.1, R=1.0), problem, 10**6, 20, seed=1)
     assert not runs.event_held.all()
 
 
@@ -106,15 +109,15 @@ def test_the_bound_has_2048():
     """512 is too small: on this instance the event allows more (docs/errata.md)."""
     t, K, d, delta = 10**7, 1000, 2, 0.01
     log_term = math.log(4 * K * math.log2(t + 1) ** 2 / delta)
-    bound = uli.LinearElimination(delta, R=1.0).guarantee((K, d), form="paper").bound(t)
+    bound = PAPER(delta, R=1.0).guarantee((K, d), form="paper").bound(t)
     assert bound == pytest.approx(math.sqrt(2048 * d * max(log_term, 4.0) / (3 * t)))
-    low_noise = uli.LinearElimination(delta, R=0.01).guarantee((K, d), form="paper").bound(t)
+    low_noise = PAPER(delta, R=0.01).guarantee((K, d), form="paper").bound(t)
     assert low_noise == pytest.approx(math.sqrt(2048 * d * 4.0 / (3 * t)), rel=0.1)
 
 
 @pytest.mark.parametrize(("eps", "rounds"), [(1.0, 1.4e4), (0.1, 1.5e6)])
 def test_how_long_until_every_decision_is_good(eps, rounds):
-    bound = uli.LinearElimination(0.1, R=1.0).guarantee((4, 2), form="paper")
+    bound = PAPER(0.1, R=1.0).guarantee((4, 2), form="paper")
     assert bound.rounds_until(eps) == pytest.approx(rounds, rel=0.02)
 
 
@@ -125,8 +128,8 @@ def test_scaling_the_problem_scales_the_bound_and_keeps_the_path():
     one = uli.LinearBandit(theta, arms, sigma=0.5)
     two = uli.LinearBandit(3 * theta, 10 * arms, sigma=15.0)
     first, second = (
-        uli.LinearElimination(0.1, R=1.0),
-        uli.LinearElimination(0.1, R=30.0, theta_norm=3.0),
+        PAPER(0.1, R=1.0),
+        PAPER(0.1, R=30.0, theta_norm=3.0),
     )
     a = uli.simulate(first, one, 10**9, 5, seed=7)
     b = uli.simulate(second, two, 10**9, 5, seed=7)
@@ -138,10 +141,10 @@ def test_scaling_the_problem_scales_the_bound_and_keeps_the_path():
 def test_large_theta_is_said_and_not_assumed():
     problem = uli.LinearBandit([3.0, 0.0], np.eye(2))
     with pytest.raises(uli.errors.NoGuaranteeError, match="theta_norm = 3"):
-        uli.LinearElimination(0.1, R=1.0).guarantee(problem)
-    assert uli.LinearElimination(0.1, theta_norm=3.0, R=1.0).guarantee(problem).proved
+        PAPER(0.1, R=1.0).guarantee(problem)
+    assert PAPER(0.1, theta_norm=3.0, R=1.0).guarantee(problem).proved
     with pytest.raises(uli.errors.NoGuaranteeError, match="R = 2"):
-        uli.LinearElimination(0.1, R=1.0).guarantee(uli.LinearBandit([0.5], [[1.0]], sigma=2.0))
+        PAPER(0.1, R=1.0).guarantee(uli.LinearBandit([0.5], [[1.0]], sigma=2.0))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +177,7 @@ def test_degenerate_arms(arms):
     scale = np.abs(arms).max() or 1.0
     theta = np.full(d, 0.5) / math.sqrt(d)
     problem = uli.LinearBandit(theta, arms, sigma=0.5 * scale)
-    learner = uli.LinearElimination(0.1, R=0.5 * scale)
+    learner = PAPER(0.1, R=0.5 * scale)
     runs = uli.simulate(learner, problem, 10**15, 10, seed=8)
     assert runs.holds.all()
     assert (runs.eliminated_at[:, int(problem.means.argmax())] == 0).all()
@@ -184,7 +187,7 @@ def test_degenerate_arms(arms):
 def test_phases_hold_the_design_its_plays_and_gaps(tmp_path):
     arms = random_arms(np.random.default_rng(9), 12, 3)
     problem = uli.LinearBandit([0.6, 0.2, 0.1], arms, sigma=0.5)
-    runs = uli.simulate(uli.LinearElimination(0.1, R=1.0), problem, 10**9, 3, seed=1)
+    runs = uli.simulate(PAPER(0.1, R=1.0), problem, 10**9, 3, seed=1)
     for r, row in enumerate(runs.phases):
         assert row[0].first_round == 1
         assert row[-1].last_round == 10**9
@@ -204,16 +207,14 @@ def test_phases_hold_the_design_its_plays_and_gaps(tmp_path):
     assert uli.Runs.load(tmp_path / "runs").phases[0][1].plays.tolist() == (
         runs.phases[0][1].plays.tolist()
     )
-    rounds = uli.simulate(
-        uli.LinearElimination(0.1, R=1.0), problem, 20_000, 1, seed=1, engine="rounds"
-    )
+    rounds = uli.simulate(PAPER(0.1, R=1.0), problem, 20_000, 1, seed=1, engine="rounds")
     assert rounds.phases[0][-1].last_round == 20_000
 
 
 def test_bad_input():
     with pytest.raises(uli.errors.ArgumentError, match="problem"):
-        uli.simulate(uli.LinearElimination(R=1.0), uli.BernoulliBandit([0.5, 0.4]), 100)
+        uli.simulate(PAPER(R=1.0), uli.BernoulliBandit([0.5, 0.4]), 100)
     with pytest.raises(uli.errors.ArgumentError, match="theta_norm"):
-        uli.LinearElimination(theta_norm=0.0, R=1.0)
+        PAPER(theta_norm=0.0, R=1.0)
     with pytest.raises(uli.errors.ArgumentError, match="about"):
-        uli.LinearElimination(R=1.0).guarantee(3)
+        PAPER(R=1.0).guarantee(3)

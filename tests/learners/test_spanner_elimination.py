@@ -1,6 +1,7 @@
 """PE on arm sets: the regression of the dropped box, bounds on random sets, degenerate ones."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,18 @@ from uli_fast.learners.spanner_elimination import SpannerRun
 # The paper's pseudocode loses the best of these arms in one run of six.
 TRAP = np.array([[1.0, 0.0], [1.0 - 1e-6, 1e-3], [0.0, 1.0]])
 MODES = ("soft", "paper")
+# The paper's schedule in both modes, and ours.
+WAYS = {
+    "sharp": {},
+    "soft": {"schedule": "paper"},
+    "paper": {"schedule": "paper", "mode": "paper"},
+}
+paper = partial(uli.SpannerElimination, schedule="paper")
+
+
+def allowed(way, m):
+    """Return G(m): no arm of phase m has a larger gap, on the event."""
+    return 2 * 0.6 ** (m - 1) if way == "sharp" else 4 * 2.0**-m
 
 
 def horizon_of(learner, d, phases):
@@ -42,16 +55,16 @@ def test_the_literal_pseudocode_fails_on_the_trap():
     assert not any(good)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_the_trap_is_escaped_in_four_hundred_runs(mode):
+@pytest.mark.parametrize("way", WAYS)
+def test_the_trap_is_escaped_in_four_hundred_runs(way):
     problem = uli.LinearBandit([0.5, 0.0], TRAP)
-    learner = uli.SpannerElimination(0.1, C=1.1, mode=mode, R=1.0)
+    learner = uli.SpannerElimination(0.1, C=1.1, R=1.0, **WAYS[way])
     for r in range(400):
         run = SpannerRun(learner, problem, stream(1, r), "skip", 10**18)
         for m in range(1, 9):
             run.advance()
             played = np.array([block.arm for block in run.log.blocks if block.phase == m])
-            assert (0.5 - played @ problem.theta).max() <= 4 * 2.0**-m
+            assert (0.5 - played @ problem.theta).max() <= allowed(way, m)
         oracle, _, _ = run.phases.active(9)
         assert oracle.maximize(np.array([1.0, 0.0]))[0][0] == 1.0
 
@@ -91,7 +104,7 @@ def check_instance(name, d, C, mode, seed, horizon=10**12, looked=range(11)):
     theta = rng.standard_normal(d)
     theta *= rng.uniform(0.3, 1.0) / np.linalg.norm(theta)
     problem = uli.LinearBandit(theta, arm_set=region, sigma=0.8)
-    learner = uli.SpannerElimination(0.05, C=C, mode=mode, R=1.0)
+    learner = paper(0.05, C=C, mode=mode, R=1.0)
     runs = uli.simulate(learner, problem, horizon, 1, seed=seed)
     assert runs.holds.all(), "gap <= F at the last round of every block"
     size = region.largest_norm()
@@ -189,24 +202,27 @@ DEGENERATE = {
 
 
 @pytest.mark.parametrize("name", DEGENERATE)
-@pytest.mark.parametrize("mode", MODES)
-def test_degenerate_sets(name, mode):
+@pytest.mark.parametrize("way", WAYS)
+def test_degenerate_sets(name, way):
     region, theta = DEGENERATE[name]
     problem = uli.LinearBandit(theta, arm_set=region)
-    runs = uli.simulate(uli.SpannerElimination(0.05, mode=mode, R=1.0), problem, 10**15, 2, seed=1)
+    learner = uli.SpannerElimination(0.05, R=1.0, **WAYS[way])
+    runs = uli.simulate(learner, problem, 10**15, 2, seed=1)
     assert runs.holds.all()
     assert (runs.mistakes(0.5) < 10**15 / 10).all()
     for row in runs.phases:
         assert row[0].first_round == 1
         assert row[-1].last_round == 10**15
         size = uli.arm_sets.as_arm_set(region).largest_norm() or 1.0
-        assert all(p.gaps.max() <= 4 * 2.0**-p.number * size * (1 + 1e-6) for p in row)
+        assert all(p.gaps.max() <= allowed(way, p.number) * size * (1 + 1e-6) for p in row)
 
 
-def test_finite_arms_are_counted_by_arm():
+@pytest.mark.parametrize("way", WAYS)
+def test_finite_arms_are_counted_by_arm(way):
     arms = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
     problem = uli.LinearBandit([0.5, 0.1], arms)
-    runs = uli.simulate(uli.SpannerElimination(0.05, R=1.0), problem, 10**10, 3, seed=1)
+    learner = uli.SpannerElimination(0.05, R=1.0, **WAYS[way])
+    runs = uli.simulate(learner, problem, 10**10, 3, seed=1)
     assert runs.eliminated_at is None
     assert runs.plays is None
     assert (runs.final_plays.sum(axis=1) == 10**10).all()
@@ -226,14 +242,13 @@ NUMBERED = {
 
 
 @pytest.mark.parametrize("name", NUMBERED)
-@pytest.mark.parametrize("mode", MODES)
-def test_arms_keep_their_numbers(name, mode):
+@pytest.mark.parametrize("way", WAYS)
+def test_arms_keep_their_numbers(name, way):
     """The row that the oracle answered with is the one that counts, and of equal ones the first."""
     arms = NUMBERED[name]
     problem = uli.LinearBandit(np.full(arms.shape[1], 0.3), arms)
-    run = SpannerRun(
-        uli.SpannerElimination(0.1, mode=mode, R=1.0), problem, stream(1, 0), "skip", 10**12
-    )
+    learner = uli.SpannerElimination(0.1, R=1.0, **WAYS[way])
+    run = SpannerRun(learner, problem, stream(1, 0), "skip", 10**12)
     while not run.advance():
         pass
     first = {arm.tobytes(): a for a, arm in reversed(list(enumerate(arms)))}
@@ -242,9 +257,10 @@ def test_arms_keep_their_numbers(name, mode):
         assert block.number == first[block.arm.tobytes()]
 
 
-def test_same_path_for_any_company_horizon_and_rounds():
+@pytest.mark.parametrize("way", WAYS)
+def test_same_path_for_any_company_horizon_and_rounds(way):
     problem = uli.LinearBandit([0.5, 0.1, 0.2], arm_set=uli.arm_sets.Ball(3), noise="bernoulli")
-    learner = uli.SpannerElimination(0.05, R=1.0)
+    learner = uli.SpannerElimination(0.05, R=1.0, **WAYS[way])
     one = uli.simulate(learner, problem, 10**9, 4, seed=2)
     two = uli.simulate(learner, problem, 10**9, 6, seed=2, n_jobs=2, rounds=[5, 10**6])
     assert (one.block_arms == two.block_arms[:4, : one.block_arms.shape[1]]).all()
@@ -258,7 +274,7 @@ def test_rounds_and_skip_agree_in_law():
 
     arms = np.array([[1.0, 0.0], [0.0, 1.0]])
     problem = uli.LinearBandit([0.5, -0.3], arms, sigma=1.0)
-    learner = uli.SpannerElimination(0.2, C=1.01, R=1.0)
+    learner = paper(0.2, C=1.01, R=1.0)
     theta = {}
     for engine, seed in (("skip", 1), ("rounds", 2)):
         values = []
@@ -274,9 +290,11 @@ def test_rounds_and_skip_agree_in_law():
         uli.simulate(learner, uniform, 10**5, seed=1, engine="skip")
 
 
-def test_save_load_table_and_plot(tmp_path):
+@pytest.mark.parametrize("way", ["sharp", "soft"])
+def test_save_load_table_and_plot(tmp_path, way):
     problem = uli.LinearBandit([0.5, 0.1], arm_set=uli.arm_sets.Ball(2))
-    result = uli.compare([uli.SpannerElimination(0.1, R=1.0)], problem, 10**9, 2, seed=1)
+    learner = uli.SpannerElimination(0.1, R=1.0, **WAYS[way])
+    result = uli.compare([learner], problem, 10**9, 2, seed=1)
     runs = result["SpannerElimination"]
     result.table()
     result.plot(tmp_path / "gap.png")
@@ -293,22 +311,23 @@ def test_save_load_table_and_plot(tmp_path):
 def test_the_bound():
     d, C, delta, t = 3, 1.2, 0.1, 10**8
     ball = uli.arm_sets.Ball(d)
-    bound = uli.SpannerElimination(delta, C, R=1.0).guarantee(ball, form="paper").bound(t)
+    bound = paper(delta, C, R=1.0).guarantee(ball, form="paper").bound(t)
     log_term = math.log(4 * d**3 * (t + 1) ** 2 / delta)
     assert bound == pytest.approx(math.sqrt(32768 * C**4 * d**3 * log_term / (3 * t)))
     # Published to two digits: F > 1 until 4.7e6, F > .1 until 5.9e8 at d = 2, C = 1.1.
-    known = uli.SpannerElimination(0.1, 1.1, R=1.0).guarantee((100, 2), form="paper")
+    known = paper(0.1, 1.1, R=1.0).guarantee((100, 2), form="paper")
     assert known.rounds_until(1.0) == pytest.approx(4.7e6, rel=0.02)
     assert known.rounds_until(0.1) == pytest.approx(5.9e8, rel=0.02)
-    noisy = uli.SpannerElimination(delta, C, R=3.0).guarantee(ball, form="paper").bound(t)
+    noisy = paper(delta, C, R=3.0).guarantee(ball, form="paper").bound(t)
     assert noisy == pytest.approx(3 * bound)
 
 
-def test_other_units_are_the_same_problem():
+@pytest.mark.parametrize("way", ["sharp", "soft"])
+def test_other_units_are_the_same_problem(way):
     one = uli.LinearBandit([0.5, 0.3], arm_set=uli.arm_sets.Ball(2), sigma=0.5)
     two = uli.LinearBandit([1.5, 0.9], arm_set=uli.arm_sets.Ball(2, radius=10.0), sigma=15.0)
-    first = uli.SpannerElimination(0.1, R=1.0)
-    second = uli.SpannerElimination(0.1, R=30.0, theta_norm=3.0)
+    first = uli.SpannerElimination(0.1, R=1.0, **WAYS[way])
+    second = uli.SpannerElimination(0.1, R=30.0, theta_norm=3.0, **WAYS[way])
     a, b = (uli.simulate(le, p, 10**9, 2, seed=3) for le, p in ((first, one), (second, two)))
     assert b.block_arms == pytest.approx(10 * a.block_arms, abs=1e-5)
     assert second.guarantee(two).bound(99) == pytest.approx(30 * first.guarantee(one).bound(99))
@@ -318,7 +337,8 @@ def test_other_units_are_the_same_problem():
         first.guarantee(uli.LinearBandit([0.5, 0.3], arm_set=uli.arm_sets.Ball(2), sigma=2.0))
 
 
-def test_an_oracle_that_lies_about_its_size_is_found_out():
+@pytest.mark.parametrize("way", ["sharp", "soft"])
+def test_an_oracle_that_lies_about_its_size_is_found_out(way):
     class Liar:
         dimension = 2
 
@@ -329,16 +349,17 @@ def test_an_oracle_that_lies_about_its_size_is_found_out():
             return uli.arm_sets.Ball(2).maximize(u, eq=eq, le=le)
 
     problem = uli.LinearBandit([0.5, 0.1], arm_set=Liar())
+    learner = uli.SpannerElimination(R=100.0, theta_norm=100.0, **WAYS[way])
     with pytest.raises(uli.errors.OracleError, match="largest_norm"):
-        uli.simulate(uli.SpannerElimination(R=100.0, theta_norm=100.0), problem, 10**6, seed=1)
+        uli.simulate(learner, problem, 10**6, seed=1)
 
 
 def test_a_nearly_flat_set_keeps_its_best_arm_in_both_modes():
     """The best arm is 5e-8 off the span of the other: what one test lets pass, all must."""
     arms = np.array([[-1.0, 0.0], [0.9, 5e-8]])
-    for mode in MODES:
+    for way in WAYS.values():
         runs = uli.simulate(
-            uli.SpannerElimination(0.05, mode=mode, R=1.0),
+            uli.SpannerElimination(0.05, R=1.0, **way),
             uli.LinearBandit([1.0, 0.0], arms),
             10**12,
             3,
@@ -351,7 +372,7 @@ def test_a_nearly_flat_set_keeps_its_best_arm_in_both_modes():
 def test_phases_last_as_long_as_the_paper_says():
     for C, d, m, delta, R in ((1.2, 3, 1, 0.05, 1.0), (2.0, 5, 4, 0.1, 0.3), (1.1, 2, 2, 0.1, 3.0)):
         T = 256 * C**4 * d**3 * 4**m * math.log(d**3 * 4**m / delta) * max(1.0, R * R)
-        learner = uli.SpannerElimination(delta, C, R=R)
+        learner = paper(delta, C, R=R)
         assert learner.phase_size(m, d, 1.0) == pytest.approx(T)
         phases = module.SpannerPhases(learner, uli.arm_sets.Ball(d))
         for _ in range(m):
@@ -370,9 +391,7 @@ def test_the_estimate_is_ridge_regression():
 
 
 def test_placeholders_are_as_short_as_the_proof_asks():
-    phases = module.SpannerPhases(
-        uli.SpannerElimination(0.05, R=1.0), uli.arm_sets.Finite([[1.0, 0.0]])
-    )
+    phases = module.SpannerPhases(paper(0.05, R=1.0), uli.arm_sets.Finite([[1.0, 0.0]]))
     phases.open()
     T = phases.learner.phase_size(1, 2, 1.0)
     column = phases.spanner.columns[:, ~phases.spanner.real]
@@ -385,7 +404,7 @@ def test_the_active_set_is_cut_where_it_should_be(m):
     steps = np.linspace(0.0, 1.0, 2001)
     arms = np.column_stack([steps, np.zeros_like(steps)])
     arms = np.vstack([arms, [[0.0, 1.0], [0.0, -1.0]]])
-    phases = module.SpannerPhases(uli.SpannerElimination(0.05, R=1.0), uli.arm_sets.Finite(arms))
+    phases = module.SpannerPhases(paper(0.05, R=1.0), uli.arm_sets.Finite(arms))
     phases.open()
     phases.theta = np.array([1.0, 0.0])
     oracle, best, _ = phases.active(m)
@@ -409,9 +428,14 @@ def test_bad_input():
     ball = uli.arm_sets.Ball(2)
     for wrong in (1.0, 0.5, math.nan, "2", 1e100):
         with pytest.raises(uli.errors.ArgumentError, match="C"):
-            uli.SpannerElimination(C=wrong, R=1.0)
-    with pytest.raises(uli.errors.ArgumentError, match="mode"):
-        uli.SpannerElimination(mode="hard", R=1.0)
+            paper(C=wrong, R=1.0)
+    for wrong in ({"mode": "hard"}, {"mode": "paper"}, {"schedule": "paper", "mode": "hard"}):
+        with pytest.raises(uli.errors.ArgumentError, match="mode"):
+            uli.SpannerElimination(R=1.0, **wrong)
+    with pytest.raises(uli.errors.ArgumentError, match="schedule"):
+        uli.SpannerElimination(schedule="soft", R=1.0)
+    with pytest.raises(uli.errors.ArgumentError, match="form"):
+        uli.SpannerElimination(R=1.0).guarantee(ball, form="paper")
     with pytest.raises(uli.errors.ArgumentError, match="theta"):
         uli.LinearBandit([1.0, 0.0, 0.0], arm_set=ball)
     with pytest.raises(uli.errors.ArgumentError, match="theta"):
@@ -419,6 +443,6 @@ def test_bad_input():
     with pytest.raises(uli.errors.ArgumentError, match="arms"):
         uli.LinearBandit([1.0, 0.0])
     with pytest.raises(uli.errors.ArgumentError, match="problem"):
-        uli.simulate(uli.SpannerElimination(R=1.0), uli.BernoulliBandit([0.5]), 10)
+        uli.simulate(paper(R=1.0), uli.BernoulliBandit([0.5]), 10)
     with pytest.raises(uli.errors.ArgumentError, match="problem"):
         uli.simulate(uli.UCB(), uli.LinearBandit([0.5, 0.1], arm_set=ball), 10)

@@ -1,5 +1,6 @@
 """What certificates rest on: the whole list, learner by learner and option by option."""
 
+import functools
 import json
 import math
 from dataclasses import fields
@@ -12,10 +13,13 @@ import uli_fast as uli
 from uli_fast._registry import learners
 from uli_fast.errors import ArgumentError, NoGuaranteeError, UnsupportedError
 
+PAPER = functools.partial(uli.LinearElimination, schedule="paper")
+
 GIVEN = "given all earlier decisions and their outcomes, told or not,"
 MEANS = f"{GIVEN} an outcome of an arm has that arm's mean, which never changes"
 UNIT = "outcomes lie in [0, 1]"
 MISSING = "a missing outcome would have been one like the others, whatever made it missing"
+AHEAD = "no outcome is called missing because of those of decisions asked for beyond its block"
 RULE = (
     "the rule keeps a best arm and, before every round t, no arm with a gap above "
     "beta f(delta, t): a claim that is not checked"
@@ -48,9 +52,10 @@ BLOCKS = (
 
 INF = {"low": -math.inf, "high": math.inf}
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
-SE, PE, LINEAR = uli.SuccessiveElimination, uli.PhasedElimination, uli.LinearElimination
-BET = uli.BettingElimination
+SE, PE, LINEAR = uli.SuccessiveElimination, uli.PhasedElimination, PAPER
+BET, SHARP = uli.BettingElimination, uli.LinearElimination
 META, HEDGE, SPANNER = uli.MetaElimination, uli.GeometricHedge(), uli.SpannerElimination
+CAPS, CENTRED = uli.CapElimination, "the mean of an arm a is c + <a, theta> for some c and theta"
 
 
 def wide(R):
@@ -132,6 +137,20 @@ LIST = {
         lambda: with_blocks(BET().start(2), *({a: (999, x) for a in (0, 1)} for x in (900, 300))),
         (ORDER, UNIT, BLOCKS),
     ),
+    "blocks": (
+        lambda: SHARP(0.1, R=2.0, prior_gap=1.0).start(ARMS, intercept=0.5),
+        (MEANS, wide("2"), "the mean of an arm a is 0.5 + <a, theta>"),
+    ),
+    "blocks, norm": (
+        lambda: SHARP(theta_norm=2.5).start(ARMS, low=0.0, high=1.0),
+        (MEANS, UNIT, slope("2.5")),
+    ),
+    "blocks, any intercept, missing": (
+        lambda: with_one_missing(
+            SHARP(known_intercept=False).start(ARMS, low=0.0, high=1.0, intercept=0.5)
+        ),
+        (MEANS, UNIT, CENTRED, MISSING, AHEAD),
+    ),
     "linear": (lambda: LINEAR(0.1, R=2.0).start(ARMS), (MEANS, wide("2"), slope("1"))),
     "linear, range, intercept, norm": (
         lambda: LINEAR(theta_norm=2.5).start(ARMS, low=0.0, high=1.0, intercept=0.5),
@@ -139,11 +158,11 @@ LIST = {
     ),
     "linear, missing": (
         lambda: with_one_missing(LINEAR().start(ARMS, low=0.0, high=1.0)),
-        (MEANS, UNIT, slope("1"), MISSING),
+        (MEANS, UNIT, slope("1"), MISSING, AHEAD),
     ),
     "spanner": (lambda: SPANNER(R=1.0).start(ARMS), (MEANS, wide("1"), slope("1"))),
     "spanner, paper": (
-        lambda: SPANNER(mode="paper", R=2.0).start(uli.arm_sets.Ball(2)),
+        lambda: SPANNER(schedule="paper", mode="paper", R=2.0).start(uli.arm_sets.Ball(2)),
         (MEANS, wide("2"), slope("1")),
     ),
     "spanner, range, intercept, norm": (
@@ -152,6 +171,10 @@ LIST = {
         ),
         (MEANS, UNIT, slope("3", "-0.25 + ")),
     ),
+    "spanner, missing": (
+        lambda: with_one_missing(SPANNER().start(ARMS, low=0.0, high=1.0)),
+        (MEANS, UNIT, slope("1"), MISSING),
+    ),
     "spanner, oracle": (
         lambda: SPANNER(R=1.0).start(Square()),
         (MEANS, wide("1"), slope("1"), ORACLE, LARGEST),
@@ -159,6 +182,15 @@ LIST = {
     "spanner, convex": (
         lambda: SPANNER(R=1.0).start(uli.arm_sets.Convex(disc, 2)),
         (MEANS, wide("1"), slope("1"), ORACLE),
+    ),
+    "caps": (lambda: CAPS(R=2.0).start(uli.arm_sets.Ball(2)), (MEANS, wide("2"), CENTRED)),
+    "caps, norm, intercept": (
+        lambda: CAPS(R=2.0, theta_norm=3.0).start(uli.arm_sets.Ball(2), intercept=5.0),
+        (MEANS, wide("2"), f"{CENTRED}, with a theta of norm at most 3"),
+    ),
+    "caps, missing": (
+        lambda: with_one_missing(CAPS().start(uli.arm_sets.Ball(2), low=0.0, high=1.0)),
+        (MEANS, UNIT, CENTRED, MISSING),
     ),
     "meta": (lambda: META().start(2, seed=1), (MEANS, UNIT)),
     "meta, sharp, range": (
@@ -255,8 +287,9 @@ def test_a_certificate_says_all_that_it_rests_on(case):
 # What learners and their start() take: what changes a sentence of the list, and what none.
 CHANGES = {"R", "theta_norm", "sigma", "base", "rule", "f", "arms", "low", "high", "intercept"}
 CHANGES |= {"rewards", "initial_support", "decision_points", "successors", "play", "pooled"}
+CHANGES |= {"known_intercept"}
 CHANGES_NOTHING = {"delta", "mode", "C", "beta", "schedule", "method", "node_cap"}
-CHANGES_NOTHING |= {"seed", "horizon", "leader", "growth", "first"}
+CHANGES_NOTHING |= {"seed", "horizon", "leader", "growth", "first", "prior_gap"}
 
 
 def test_the_list_has_every_learner_and_every_option():
@@ -272,7 +305,7 @@ def test_without_a_guarantee_there_is_nothing_to_assume(name):
     learner = getattr(uli, name)()
     about = ARMS if learners()[name].kind == "vectors" else 2
     try:
-        player = learner.start(about, seed=1, horizon=200_000)
+        player = learner.start(about, seed=1, horizon=200_000, low=0.0, high=1.0)
     except UnsupportedError:
         return  # no live player at all
     with pytest.raises(NoGuaranteeError):

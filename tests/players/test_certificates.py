@@ -1,5 +1,6 @@
 """Certificates: as tight as the data, never rising, never false on the event."""
 
+import functools
 import json
 import math
 
@@ -12,9 +13,12 @@ from tests.players.telling import tell
 from uli_fast.errors import NoGuaranteeError, StateError
 from uli_fast.players import revived
 
+PAPER = functools.partial(uli.LinearElimination, schedule="paper")
+
 INF = {"low": -math.inf, "high": math.inf}
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.6], [-0.5, 0.2]])
-SE, PE, LINEAR = uli.SuccessiveElimination, uli.PhasedElimination, uli.LinearElimination
+SE, PE, LINEAR = uli.SuccessiveElimination, uli.PhasedElimination, PAPER
+BLOCKS = uli.LinearElimination
 
 
 def through_json(player, **more):
@@ -83,6 +87,8 @@ RUNS = {
     "PE, unbounded": (lambda: PE(0.3, R=0.5).start(3, **INF), 0.0),
     "linear": (lambda: LINEAR(0.3, R=0.5).start(np.eye(3)), 0.0),
     "linear, some missing": (lambda: LINEAR(0.3, R=0.5).start(np.eye(3), low=0.0, high=1.0), 0.1),
+    "blocks": (lambda: BLOCKS(0.3, R=0.5).start(np.eye(3)), 0.0),
+    "blocks, some missing": (lambda: BLOCKS(0.3).start(np.eye(3), low=0.0, high=1.0), 0.1),
 }
 
 
@@ -184,7 +190,7 @@ def test_a_single_arm_of_a_set_is_the_best(monkeypatch):
     size = lambda self, m, d, scale: 20.0 * 4.0**m  # noqa: E731
     monkeypatch.setattr(uli.SpannerElimination, "phase_size", size)
     arms, theta = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.9, -0.3])
-    player, seen = uli.SpannerElimination(0.1, R=1.0).start(arms), {}
+    player, seen = uli.SpannerElimination(0.1, schedule="paper", R=1.0).start(arms), {}
     while player.phase < 5:
         c = player.certificate()
         assert c.bound <= 4.0 * 2.0**-player.phase and c.bound <= c.envelope
@@ -208,7 +214,7 @@ def test_a_single_arm_of_a_set_is_the_best(monkeypatch):
 @pytest.mark.parametrize("learner", [SE(0.05), PE(0.05), LINEAR(0.05)], ids=str)
 def test_outcomes_that_no_means_explain_certify_nothing(learner):
     """A mean that changes (assumed not to) leaves intervals that do not meet."""
-    arms = np.eye(2) if isinstance(learner, LINEAR) else 2
+    arms = np.eye(2) if isinstance(learner, uli.LinearElimination) else 2
     player = learner.start(arms, low=0.0, high=1.0)
     contradicted = False
     for i in range(60_000):

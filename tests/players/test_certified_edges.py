@@ -10,7 +10,6 @@ import pytest
 import uli_fast as uli
 from uli_fast.arm_sets import as_arm_set
 from uli_fast.errors import NoGuaranteeError
-from uli_fast.learners.spanner_elimination import SpannerPhases
 
 FREE = {"low": -math.inf, "high": math.inf}
 
@@ -47,14 +46,14 @@ class Short:
         return self.points[near[0]].copy(), float(values.max())
 
 
+@pytest.mark.parametrize("schedule", ["sharp", "paper"])
 @pytest.mark.parametrize("wrap", [lambda p: as_arm_set(Short(p)), as_arm_set], ids=["own", "list"])
-def test_a_best_arm_that_the_oracle_did_not_show_stays_in_the_box(wrap):
+def test_a_best_arm_that_the_oracle_did_not_show_stays_in_the_box(wrap, schedule):
     C, thin = 1.2, 1e-2
     one, two = np.array([1.0, 0.0]), np.array([math.sqrt(1.0 - thin**2), thin])
     best = C * (1.0 + 3e-7) * one - 0.9999 * two  # a coefficient just above C
     points, theta = np.array([one, two, C * one - 0.5 * two, best]), np.array([-0.6, 0.0])
-    learner = uli.SpannerElimination(0.05, C=C, R=1.0)
-    phases = SpannerPhases(learner, wrap(points))
+    phases = uli.SpannerElimination(0.05, C, schedule, R=1.0).phases(wrap(points))
     for _ in range(5):
         arms, n, _ = phases.open()
         gaps = (points @ theta).max() - arms @ theta

@@ -1,5 +1,6 @@
 """Certificates against the truth: on the edge of their events, and over many live runs."""
 
+import functools
 import math
 
 import numpy as np
@@ -12,10 +13,11 @@ from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees.policy_schedule import PhasePlan
 from uli_fast.learners._policies import policy_sets
 from uli_fast.learners.meta_elimination import MODES
-from uli_fast.learners.spanner_elimination import SpannerPhases
 from uli_fast.players import policy_elimination as live_policies
 
-SE, PE, LINEAR = uli.SuccessiveElimination, uli.PhasedElimination, uli.LinearElimination
+PAPER = functools.partial(uli.LinearElimination, schedule="paper")
+
+SE, PE, LINEAR = uli.SuccessiveElimination, uli.PhasedElimination, PAPER
 EDGE = 1.0 - 1e-9  # of the largest error that an event allows
 
 
@@ -98,7 +100,7 @@ def test_spanner_estimates_on_the_edge(finite):
         theta = rng.normal(size=2)
         theta /= np.linalg.norm(theta)
         best = (points @ theta).max() if finite else 1.0
-        phases = SpannerPhases(uli.SpannerElimination(0.5, C=1.1, R=1.0), region)
+        phases = uli.SpannerElimination(0.5, 1.1, "paper", R=1.0).phases(region)
         for m in range(1, 9):
             arms, n, _ = phases.open()
             worst = (best - arms @ theta).max()
@@ -114,7 +116,8 @@ def test_spanner_estimates_on_the_edge(finite):
 def test_an_arm_of_a_set_may_come_back():
     """Two opposite arms, estimates on the edge: one is alone in phase 3, not in phase 4."""
     arms, theta = np.array([[0.9], [-1.0]]), 0.6 * 2.0**-3
-    phases = SpannerPhases(uli.SpannerElimination(0.5, C=1.2, R=1.0), uli.arm_sets.Finite(arms))
+    learner = uli.SpannerElimination(0.5, C=1.2, schedule="paper", R=1.0)
+    phases = learner.phases(uli.arm_sets.Finite(arms))
     bounds = []
     for error in (0.0, 0.999 * 2.0**-3, -0.999 * 2.0**-4, 0.0):
         played, n, _ = phases.open()
@@ -232,6 +235,9 @@ LAWS = {
     "PE, unbounded": unbounded(PE(0.5, R=0.4), 0.4),
     "linear": linear(LINEAR(0.5, R=0.6)),
     "linear, withheld": linear(LINEAR(0.5), -1.0, 1.0, withheld=0.3),
+    "blocks": linear(uli.LinearElimination(0.5, R=0.6)),
+    "blocks, withheld": linear(uli.LinearElimination(0.5), -1.0, 1.0, withheld=0.3),
+    "blocks, any intercept": linear(uli.LinearElimination(0.5, R=0.6, known_intercept=False)),
 }
 
 

@@ -1,11 +1,14 @@
 """Live decisions of PE-linear."""
 
+import functools
 import math
 
 import numpy as np
 import pytest
 
 import uli_fast as uli
+
+PAPER = functools.partial(uli.LinearElimination, schedule="paper")
 
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.6], [-0.5, 0.2]])
 THETA = np.array([0.8, -0.3])
@@ -27,7 +30,7 @@ def drive(player, rounds, reward, begin=0):
 
 def test_live_play_gives_the_decisions_of_the_kernel():
     """Noise-free rewards: the sums are the same however they are drawn."""
-    learner = uli.LinearElimination(0.1, R=0.2)
+    learner = PAPER(0.1, R=0.2)
     problem = uli.LinearBandit(THETA, ARMS, sigma=1e-12)
     player = learner.start(ARMS)
     arms = drive(player, 6000, lambda t, a: float(ARMS[a] @ THETA))
@@ -38,7 +41,7 @@ def test_live_play_gives_the_decisions_of_the_kernel():
 
 
 def test_what_is_asked_beyond_a_phase_counts_for_the_next():
-    learner = uli.LinearElimination(0.1, R=0.2)
+    learner = PAPER(0.1, R=0.2)
     player, reward = learner.start(ARMS), noisy(4)
     first = sum(player.quotas.values())
     decisions = player.ask(first + 40)
@@ -53,7 +56,7 @@ def test_what_is_asked_beyond_a_phase_counts_for_the_next():
 
 
 def test_what_is_asked_far_ahead_is_not_learned_from_and_does_not_disturb():
-    learner, reward = uli.LinearElimination(0.1, R=0.2), noisy(6)
+    learner, reward = PAPER(0.1, R=0.2), noisy(6)
     player = learner.start(ARMS)
     first = sum(player.quotas.values())
     decisions = player.ask(first + 15_000)
@@ -72,16 +75,16 @@ def test_what_is_asked_far_ahead_is_not_learned_from_and_does_not_disturb():
 
 
 def test_true_means_can_void_a_claim_of_linearity():
-    learner = uli.LinearElimination(0.1, R=0.5)
+    learner = PAPER(0.1, R=0.5)
     with pytest.warns(uli.errors.GuaranteeWarning, match="not linear"):
         uli.play(learner, lambda a: 0.5, 50, ARMS, means=[0.1, 0.9, 0.2, 0.9], intercept=0.5)
     with pytest.warns(uli.errors.GuaranteeWarning, match="theta_norm"):
-        wide = uli.LinearElimination(0.1, R=9.0)
+        wide = PAPER(0.1, R=9.0)
         uli.play(wide, lambda a: 0.5, 50, ARMS, low=-9, high=9, means=ARMS @ [3.0, 0.0])
 
 
 def test_intervals_and_certificate():
-    learner = uli.LinearElimination(0.1, R=0.2)
+    learner = PAPER(0.1, R=0.2)
     player = learner.start(ARMS)
     drive(player, 4000, noisy(5))
     certificate = player.certificate()
@@ -97,14 +100,14 @@ def test_intervals_and_certificate():
 
 
 def test_bounded_rewards_have_their_own_r():
-    player = uli.LinearElimination(0.1, R=0.5).start(ARMS, low=0.0, high=1.0, intercept=0.5)
+    player = PAPER(0.1, R=0.5).start(ARMS, low=0.0, high=1.0, intercept=0.5)
     decision = player.ask()
     with pytest.raises(uli.errors.RewardRangeError):
         player.tell(decision.id, 1.5)
     player.tell(decision.id, 1.0)
     assert player.certificate().bound <= 1.0
     with pytest.raises(uli.errors.NoGuaranteeError, match=r"R = 0\.4"):
-        uli.LinearElimination(0.1, R=0.4).start(ARMS, low=0.0, high=1.0).certificate()
+        PAPER(0.1, R=0.4).start(ARMS, low=0.0, high=1.0).certificate()
     with pytest.raises(uli.errors.ArgumentError, match="arms"):
-        uli.LinearElimination(R=1.0).start(3)
-    assert math.isinf(uli.LinearElimination(R=1.0).start(ARMS).high)
+        PAPER(R=1.0).start(3)
+    assert math.isinf(PAPER(R=1.0).start(ARMS).high)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uli_fast.errors import ArgumentError, ConflictingRewardError, StateError, UnknownDecisionError
@@ -24,6 +24,7 @@ def taken(found, end=None):
     return seen
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.permutations(range(6)), st.sets(st.integers(0, 5)))
 def test_outcomes_are_taken_in_by_the_order_of_decisions_whatever_order_they_come_in(order, lost):
     found, seen = queue(6), []
@@ -52,7 +53,7 @@ def test_telling_the_same_again_is_nothing_new_and_something_else_is_refused():
         found.tell(1, 0.5)
     with pytest.raises(ArgumentError, match="reason"):
         found.tell_missing(1, "")
-    assert [found.standing(i) for i in (0, 1)] == [(0.5, False), (None, True)]
+    assert [found.became(i) for i in (0, 1)] == [(0.5, None), (None, "gone")]
 
 
 def test_what_is_refused_leaves_no_trace():
@@ -153,3 +154,58 @@ def test_a_copy_is_told_everything_and_has_settled_nothing():
     for i in (0, 2):
         fresh.copy_outcome(other, i)
     assert fresh.outcomes == [(0, 1), None, None] and fresh.missing == {2: "gone"}
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.permutations(range(6)), st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5)))
+def test_what_is_forgotten_is_asked_of_somebody_else(order, lost, moments):
+    """Whenever a queue forgets, it goes on as one that remembers."""
+    whole, short = queue(6), queue(6)
+    for i, position in enumerate(order):
+        told = []
+        for found in (whole, short):
+            missing = position in lost
+            told.append(found.tell_missing(position, "x") if missing else found.tell(position, i))
+            told.append(taken(found))
+        assert told[:2] == told[2:]
+        if i in moments:
+            short.forget()
+            assert short.forgotten == short.settled
+        short.recall = whole.became
+        assert (len(short), short.settled, short.pending) == (6, whole.settled, whole.pending)
+        assert short.told_missing == whole.told_missing and short.waiting == whole.waiting
+        for j in range(6):
+            assert short.became(j) == whole.became(j)
+    again = queue()
+    again.load(json.loads(json.dumps(short.saved())), str, int)
+    assert again.saved() == short.saved() and again.forgotten == short.forgotten
+
+
+def test_what_is_forgotten_is_settled_and_not_held():
+    found = queue(4)
+    for i in range(3):
+        found.tell_missing(i, "gone") if i == 1 else found.tell(i, 10 + i)
+    taken(found, 2)
+    assert found.forget() == 2 and found.forget() == 0
+    assert found.decisions == ["arm 2", "arm 3"] and found.missing == {}
+    assert found.saved()["forgotten"] == [2, 1]
+    with pytest.raises(StateError, match="was forgotten"):
+        found.tell(0, 10)
+    found.recall = [(10, None), (None, "gone")].__getitem__
+    assert not found.tell(0, 10) and not found.tell_missing(1, "gone")
+    with pytest.raises(ConflictingRewardError):
+        found.tell(0, 11)
+    with pytest.raises(ConflictingRewardError):
+        found.tell(1, 11)
+    assert taken(found) == [("arm 2", 12)] and found.add("arm 4") == 5
+
+
+@pytest.mark.parametrize("forgotten", [[-1, 0], [3, 4], [2], "x", [0.5, 0], [5, 0]])
+def test_what_was_forgotten_must_make_sense(forgotten):
+    found = queue(2)
+    found.tell(0, 1)
+    taken(found)
+    found.forget()
+    saved = found.saved() | {"forgotten": forgotten}
+    with pytest.raises((ArgumentError, ValueError)):
+        queue().load(saved, str, int)

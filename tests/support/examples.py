@@ -67,7 +67,10 @@ class Example(NamedTuple):
 
     @property
     def problems(self):
-        return PROBLEMS[self.kind]
+        every = PROBLEMS[self.kind]
+        if self.kind != "set":
+            return every
+        return tuple(x for x in every if self.learner.plays_on(getattr(x, "arm_set", x)))
 
     @property
     def horizon(self):

@@ -31,8 +31,17 @@ class Target(NamedTuple):
 
 ARMS = uli.BernoulliBandit([0.5, 0.4])
 SE = uli.SuccessiveElimination(0.1)
+MODELS = uli.ModelElimination(0.1)
 SQUARE = np.vstack([np.eye(2), -np.eye(2)])
 RIVER = uli.mdps.river_swim(2, 2)
+LONGER = uli.mdps.river_swim(2, 3)
+LAKE = SimpleNamespace(
+    P=[
+        [[(0.5, 0, 0.0, False), (0.5, 1, 1.0, True)], [(1.0, 0, 0.0, False)]],
+        [[(1.0, 1, 0.0, True)]] * 2,
+    ],
+    initial_state_distrib=np.array([1.0, 0.0]),
+)
 ENV = SimpleNamespace(action_space=SimpleNamespace(n=2), step=lambda a: (0, 0.5, False, False, {}))
 ENV.reset = lambda **_: (0, {})
 
@@ -100,6 +109,94 @@ def parsed(horizon, replications, seed, delta, means):
         raise ArgumentError(re.split(r"[.\[]", error.argument)[-1], str(error)) from None
 
 
+def episode_told(id, states, actions):
+    """Tell an episode to a player that knows where actions lead."""
+    player = MODELS.start(RIVER.rewards, [0], successors=RIVER.transitions > 0)
+    player.ask()
+    player.tell(id, states, actions)
+
+
+def stepped(first, after):
+    """Let an agent see a step."""
+    agent = gymnasium.PolicyAgent(LAKE, MODELS, 2)
+    agent.act(first)
+    agent.observe(after, 0.0)
+
+
+def model_targets():
+    """Return the targets of ModelElimination and of what is known about MDPs."""
+    runs = uli.simulate(MODELS, RIVER, 20, 2, seed=1)
+    ones = np.ones((*LONGER.rewards.shape, 2), bool)
+    table = {"transitions": RIVER.transitions, "rewards": RIVER.rewards}
+    known = {"successors": RIVER.transitions > 0, "initial_support": np.array([True, False])}
+    policy = MODELS.start(RIVER.rewards, [0], successors=RIVER.transitions > 0).policy
+    return {
+        "ModelElimination, all": Target(
+            uli.ModelElimination,
+            {"play": "stochastic", "pooled": True, "growth": 0.1, "first": 16},
+            {"play": "choice", "pooled": "flag", "growth": "positive", "first": "whole"},
+        ),
+        "ModelElimination.guarantee": Target(
+            MODELS.guarantee, {"about": (2, 2, 3)}, {"about": "size"}
+        ),
+        "ModelElimination.start, pooled": Target(
+            uli.ModelElimination(0.1, pooled=True).start,
+            {
+                "rewards": LONGER.rewards,
+                "initial_support": [0],
+                "decision_points": np.ones((3, 2), bool),
+                "successors": ones,
+                "seed": 1,
+            },
+            {
+                "rewards": "matrix",
+                "initial_support": "states",
+                "decision_points": "choices",
+                "successors": "one_law",
+                "seed": "seed",
+            },
+        ),
+        "TabularMDP, known": Target(
+            uli.TabularMDP,
+            table | known,
+            {"successors": "true_mask", "initial_support": "true_mask"},
+        ),
+        "TabularMDP, masks": Target(
+            uli.TabularMDP,
+            table | known,
+            {"successors": "successors", "initial_support": "states"},
+        ),
+        "TabularMDP.value": Target(
+            RIVER.value, {"policy": np.full((2, 2, 2), 0.5)}, {"policy": "policy"}
+        ),
+        "TabularMDP.gap": Target(
+            RIVER.gap, {"policy": np.full((2, 2, 2), 0.5)}, {"policy": "policy"}
+        ),
+        "runs.last_policy": Target(runs.last_policy, {"replication": 1}, {"replication": "arm"}),
+        "model player.tell": Target(
+            episode_told,
+            {"id": 1, "states": [0, 0], "actions": policy[:, 0].tolist()},
+            {"id": "decision", "states": "path", "actions": "path"},
+        ),
+        "simulate, models": Target(
+            uli.simulate,
+            {"learner": MODELS, "problem": RIVER, "horizon": 20, "rounds": [1, 20]},
+            {"problem": "object", "horizon": "whole", "rounds": "rounds"},
+        ),
+        "gymnasium.PolicyAgent": Target(
+            gymnasium.PolicyAgent,
+            {"env": LAKE, "learner": MODELS, "horizon": 2, "seed": 1},
+            {"env": "object", "learner": "object", "horizon": "whole", "seed": "seed"},
+        ),
+        "gymnasium.PolicyAgent.act": Target(
+            lambda observation: stepped(observation, 0), {"observation": 0}, {"observation": "arm"}
+        ),
+        "gymnasium.PolicyAgent.observe": Target(
+            lambda observation: stepped(0, observation), {"observation": 0}, {"observation": "arm"}
+        ),
+    }
+
+
 def live_targets():
     """Return the targets of live decisions, of other libraries' interfaces and of study files."""
     player, study = SE.start(2), driven()
@@ -159,8 +256,8 @@ def live_targets():
             {
                 "rewards": "matrix",
                 "initial_support": "states",
-                "decision_points": "mask",
-                "successors": "mask",
+                "decision_points": "choices",
+                "successors": "successors",
                 "horizon": "whole",
             },
         ),
@@ -205,120 +302,124 @@ def live_targets():
 @functools.cache
 def targets():
     """Return all targets, by name."""
-    found = live_targets() | {
-        "BernoulliBandit": Target(
-            uli.BernoulliBandit,
-            {"means": [0.5, 0.4], "names": ["a", "b"]},
-            {"means": "unit_vector", "names": "names"},
-        ),
-        "GaussianBandit": Target(
-            uli.GaussianBandit,
-            {"means": [0.5, 2.0], "sigma": 1.0},
-            {"means": "vector", "sigma": "positive"},
-        ),
-        "DeterministicBandit": Target(
-            uli.DeterministicBandit, {"means": [0.5, 0.4]}, {"means": "unit_vector"}
-        ),
-        "BetaBandit": Target(
-            uli.BetaBandit,
-            {"alpha": [1.0, 2.0], "beta": [2.0, 1.0]},
-            {"alpha": "vector", "beta": "vector"},
-        ),
-        "TableBandit": Target(
-            uli.TableBandit, {"rewards": np.ones((2, 5)) / 2}, {"rewards": "matrix"}
-        ),
-        "LinearBandit": Target(
-            uli.LinearBandit,
-            {"theta": [0.6, 0.3], "arms": np.eye(2), "sigma": 1.0, "noise": "gaussian"},
-            {"theta": "vector", "arms": "matrix", "sigma": "positive", "noise": "choice"},
-        ),
-        "TabularMDP": Target(
-            uli.TabularMDP,
-            {
-                "transitions": RIVER.transitions,
-                "rewards": RIVER.rewards,
-                "initial": RIVER.initial,
-            },
-            {"transitions": "matrix", "rewards": "matrix", "initial": "initial"},
-        ),
-        "simulate": Target(
-            uli.simulate,
-            {
-                "learner": SE,
-                "problem": ARMS,
-                "horizon": 100,
-                "replications": 2,
-                "seed": 1,
-                "engine": "skip",
-                "rounds": [1, 100],
-                "n_jobs": 1,
-            },
-            {
-                "learner": "object",
-                "problem": "object",
-                "horizon": "whole",
-                "replications": "whole",
-                "seed": "seed",
-                "engine": "choice",
-                "rounds": "rounds",
-            },
-        ),
-        "compare": Target(
-            uli.compare,
-            {"learners": [SE], "problem": ARMS, "horizon": 100, "replications": 2, "seed": 1},
-            {
-                "problem": "object",
-                "horizon": "whole",
-                "replications": "whole",
-                "seed": "seed",
-            },
-        ),
-        "turning_point": Target(
-            uli.turning_point,
-            {
-                "uli_learner": SE,
-                "optimistic_learner": uli.UCB(0.1),
-                "problem": ARMS,
-                "horizon": 1000,
-                "replications": 1,
-                "seed": 1,
-            },
-            {
-                "uli_learner": "object",
-                "optimistic_learner": "object",
-                "problem": "object",
-                "horizon": "whole",
-                "replications": "whole",
-                "seed": "seed",
-            },
-        ),
-        "Ball": Target(
-            uli.arm_sets.Ball, {"d": 2, "radius": 1.0}, {"d": "whole", "radius": "positive"}
-        ),
-        "Box": Target(
-            uli.arm_sets.Box,
-            {"low": [-1.0, -1.0], "high": [1.0, 1.0]},
-            {"low": "vector", "high": "vector"},
-        ),
-        "Simplex": Target(uli.arm_sets.Simplex, {"d": 3}, {"d": "whole"}),
-        "L1Ball": Target(
-            uli.arm_sets.L1Ball, {"d": 3, "radius": 1.0}, {"d": "whole", "radius": "positive"}
-        ),
-        "Polytope": Target(
-            uli.arm_sets.Polytope,
-            {"G": SQUARE, "h": np.ones(4)},
-            {"G": "matrix", "h": "vector"},
-        ),
-        "Finite": Target(uli.arm_sets.Finite, {"points": np.eye(2)}, {"points": "matrix"}),
-        "maximize": Target(uli.arm_sets.Ball(2).maximize, {"u": [1.0, 0.0]}, {"u": "vector"}),
-        "g_optimal": Target(uli.designs.g_optimal, {"arms": np.eye(2)}, {"arms": "matrix"}),
-        "start": Target(SE.start, {"arms": 2}, {"arms": "arms"}),
-        "lil_ucb_lower_bound": Target(
-            uli.lower_bounds.lil_ucb_lower_bound,
-            {"gap": 0.5, "delta": 0.1},
-            {"gap": "probability", "delta": "probability"},
-        ),
-    }
+    found = (
+        live_targets()
+        | model_targets()
+        | {
+            "BernoulliBandit": Target(
+                uli.BernoulliBandit,
+                {"means": [0.5, 0.4], "names": ["a", "b"]},
+                {"means": "unit_vector", "names": "names"},
+            ),
+            "GaussianBandit": Target(
+                uli.GaussianBandit,
+                {"means": [0.5, 2.0], "sigma": 1.0},
+                {"means": "vector", "sigma": "positive"},
+            ),
+            "DeterministicBandit": Target(
+                uli.DeterministicBandit, {"means": [0.5, 0.4]}, {"means": "unit_vector"}
+            ),
+            "BetaBandit": Target(
+                uli.BetaBandit,
+                {"alpha": [1.0, 2.0], "beta": [2.0, 1.0]},
+                {"alpha": "vector", "beta": "vector"},
+            ),
+            "TableBandit": Target(
+                uli.TableBandit, {"rewards": np.ones((2, 5)) / 2}, {"rewards": "matrix"}
+            ),
+            "LinearBandit": Target(
+                uli.LinearBandit,
+                {"theta": [0.6, 0.3], "arms": np.eye(2), "sigma": 1.0, "noise": "gaussian"},
+                {"theta": "vector", "arms": "matrix", "sigma": "positive", "noise": "choice"},
+            ),
+            "TabularMDP": Target(
+                uli.TabularMDP,
+                {
+                    "transitions": RIVER.transitions,
+                    "rewards": RIVER.rewards,
+                    "initial": RIVER.initial,
+                },
+                {"transitions": "matrix", "rewards": "matrix", "initial": "initial"},
+            ),
+            "simulate": Target(
+                uli.simulate,
+                {
+                    "learner": SE,
+                    "problem": ARMS,
+                    "horizon": 100,
+                    "replications": 2,
+                    "seed": 1,
+                    "engine": "skip",
+                    "rounds": [1, 100],
+                    "n_jobs": 1,
+                },
+                {
+                    "learner": "object",
+                    "problem": "object",
+                    "horizon": "whole",
+                    "replications": "whole",
+                    "seed": "seed",
+                    "engine": "choice",
+                    "rounds": "rounds",
+                },
+            ),
+            "compare": Target(
+                uli.compare,
+                {"learners": [SE], "problem": ARMS, "horizon": 100, "replications": 2, "seed": 1},
+                {
+                    "problem": "object",
+                    "horizon": "whole",
+                    "replications": "whole",
+                    "seed": "seed",
+                },
+            ),
+            "turning_point": Target(
+                uli.turning_point,
+                {
+                    "uli_learner": SE,
+                    "optimistic_learner": uli.UCB(0.1),
+                    "problem": ARMS,
+                    "horizon": 1000,
+                    "replications": 1,
+                    "seed": 1,
+                },
+                {
+                    "uli_learner": "object",
+                    "optimistic_learner": "object",
+                    "problem": "object",
+                    "horizon": "whole",
+                    "replications": "whole",
+                    "seed": "seed",
+                },
+            ),
+            "Ball": Target(
+                uli.arm_sets.Ball, {"d": 2, "radius": 1.0}, {"d": "whole", "radius": "positive"}
+            ),
+            "Box": Target(
+                uli.arm_sets.Box,
+                {"low": [-1.0, -1.0], "high": [1.0, 1.0]},
+                {"low": "vector", "high": "vector"},
+            ),
+            "Simplex": Target(uli.arm_sets.Simplex, {"d": 3}, {"d": "whole"}),
+            "L1Ball": Target(
+                uli.arm_sets.L1Ball, {"d": 3, "radius": 1.0}, {"d": "whole", "radius": "positive"}
+            ),
+            "Polytope": Target(
+                uli.arm_sets.Polytope,
+                {"G": SQUARE, "h": np.ones(4)},
+                {"G": "matrix", "h": "vector"},
+            ),
+            "Finite": Target(uli.arm_sets.Finite, {"points": np.eye(2)}, {"points": "matrix"}),
+            "maximize": Target(uli.arm_sets.Ball(2).maximize, {"u": [1.0, 0.0]}, {"u": "vector"}),
+            "g_optimal": Target(uli.designs.g_optimal, {"arms": np.eye(2)}, {"arms": "matrix"}),
+            "start": Target(SE.start, {"arms": 2}, {"arms": "arms"}),
+            "lil_ucb_lower_bound": Target(
+                uli.lower_bounds.lil_ucb_lower_bound,
+                {"gap": 0.5, "delta": 0.1},
+                {"gap": "probability", "delta": "probability"},
+            ),
+        }
+    )
     for name, row in learners(plain=True).items():
         found[name] = Target(row.load(), {"delta": 0.1}, {"delta": "probability"})
         if "R" in inspect.signature(row.load()).parameters:

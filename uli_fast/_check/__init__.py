@@ -25,7 +25,15 @@ from uli_fast._check.arrays import (
     within,
 )
 from uli_fast._check.files import file, not_the_study, path
-from uli_fast._check.live import MOST_PLAYS, block, decision, decisions
+from uli_fast._check.live import (
+    MOST_PLAYS,
+    block,
+    decision,
+    decisions,
+    metadata_of_each,
+    requests,
+    told,
+)
 from uli_fast._check.numbers import (
     LARGEST_HORIZON,
     dimension,
@@ -44,6 +52,7 @@ from uli_fast._check.numbers import (
     whole,
 )
 from uli_fast._check.policies import (
+    any_policy,
     decision_points,
     denied_choice,
     drawn_by,
@@ -87,6 +96,7 @@ from uli_fast._check.runs import (
 from uli_fast._check.structure import (
     covers_first_states,
     covers_transitions,
+    follows_last,
     initial_mask,
     successor_mask,
 )
@@ -110,6 +120,7 @@ __all__ = [
     "MOST_REPLICATIONS",
     "Bounds",
     "Labels",
+    "any_policy",
     "arm_names",
     "backend",
     "block",
@@ -129,6 +140,7 @@ __all__ = [
     "finite_mdp",
     "flag",
     "followed",
+    "follows_last",
     "function",
     "has_features",
     "hashable_labels",
@@ -152,6 +164,7 @@ __all__ = [
     "mdp_part",
     "mdp_size",
     "mdp_tables",
+    "metadata_of_each",
     "new_arms",
     "noise",
     "not_the_study",
@@ -167,6 +180,7 @@ __all__ = [
     "recorded_rounds",
     "repeated_rewards",
     "replications",
+    "requests",
     "reward",
     "reward_range",
     "same_length",
@@ -183,6 +197,7 @@ __all__ = [
     "subgaussian",
     "successor_mask",
     "text",
+    "told",
     "tuned_horizon",
     "unit_noise",
     "unused",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,38 @@ def decision(name: str, value: Any, asked: int) -> int:
     if position >= asked:
         raise UnknownDecisionError(name, f"no decision {shown(value)} was asked for")
     return position
+
+
+def requests(name: str, value: Any) -> list[Any]:
+    """Return the keys of decisions that are asked for at once: given, or so many without one."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return [None] * decisions(name, value)
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise ArgumentError(name, f"must be a number, or a list of keys, got {shown(value)}")
+    return list(value)
+
+
+def metadata_of_each(name: str, value: Any, many: int) -> list[Any]:
+    """Return a mapping for each of several decisions: one for all of them, or a list."""
+    if value is None or isinstance(value, Mapping):
+        return [value] * many
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise ArgumentError(name, f"must be a mapping, or a list of them, got {shown(value)}")
+    found = list(value)
+    if len(found) != many:
+        raise ArgumentError(name, f"must be one for each of {many} decisions, got {len(found)}")
+    return found
+
+
+def told(name: str, value: Any) -> list[tuple[Any, ...]]:
+    """Return outcomes that are told at once: the id of a decision, and what became of it."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise ArgumentError(name, f"must be a list of (decision_id, reward), got {shown(value)}")
+    found = list(value)
+    for one in found:
+        if not isinstance(one, tuple | list) or len(one) < 2:
+            raise ArgumentError(name, f"must be (decision_id, reward) each, got {shown(one)}")
+    return [tuple(one) for one in found]
 
 
 def block(

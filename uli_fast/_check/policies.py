@@ -69,7 +69,7 @@ def _stages(of_transitions: int | None, of_rewards: int | None, horizon: Any) ->
             "rewards", f"have {of_rewards} stages, the transitions {of_transitions}"
         )
     if horizon is not None:
-        H = whole("horizon", horizon)
+        H = mdp_part("horizon", horizon)
         if given and H != given:
             raise ArgumentError("horizon", f"must agree with the {given} stages given, got {H}")
         return H
@@ -227,6 +227,21 @@ def policy(name: str, value: Any, shape: tuple[int, int], n_actions: int) -> I8:
         raise ArgumentError(name, "must hold whole numbers")
     within(name, result, 0, n_actions - 1)
     return np.broadcast_to(result, shape).astype(np.int8)
+
+
+def any_policy(name: str, value: Any, points: B1, n_actions: int) -> I8 | F64:
+    """Return the actions of a policy, (H, S), or the probabilities that it draws them with.
+
+    These are (H, S, A), laws at decision points; elsewhere they are not looked at: action 0 is
+    taken.
+    """
+    shape = points.shape
+    result = floats(name, value)
+    if result.ndim != 3:
+        return policy(name, result, (shape[0], shape[1]), n_actions)
+    if result.shape != (*shape, n_actions):
+        raise ArgumentError(name, f"must have shape {(*shape, n_actions)}, got {result.shape}")
+    return stochastic(name, np.where(points[:, :, None], result, np.eye(n_actions)[0]))
 
 
 def state_set(name: str, value: Any, size: int) -> B1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,22 @@ def successor_mask(name: str, value: Any, shape: tuple[int, int, int]) -> B1 | N
     if empty.size:
         raise ArgumentError(name, f"row {empty[0].tolist()} must have at least one next state")
     return np.broadcast_to(result, wanted).copy()
+
+
+def follows_last(name: str, told: Sequence[int], action: int, mask: B1 | None) -> None:
+    """Refuse a state after the last stage that cannot follow it; where none is told, all is well.
+
+    ``told`` are the states of an episode, ``action`` is the last one, ``mask`` is (H, S, A, S).
+    """
+    if mask is None or len(told) <= len(mask):
+        return
+    s, after = int(told[-2]), int(told[-1])
+    if not mask[-1, s, action, after]:
+        raise ArgumentError(
+            name,
+            f"has state {after} after the last stage, which successors calls impossible after "
+            f"state {s} and action {action}",
+        )
 
 
 def initial_mask(name: str, value: Any, size: int) -> B1 | None:

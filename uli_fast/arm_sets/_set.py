@@ -16,7 +16,8 @@ from uli_fast.arm_sets._compiled import BallKernel, CutKernel, VertexKernel
 from uli_fast.arm_sets._cvxpy import Cvxpy
 from uli_fast.arm_sets._highs import Highs
 from uli_fast.arm_sets._rows import Chart, Constraint, Rows, checked
-from uli_fast.errors import ArgumentError
+from uli_fast.arm_sets._vertices import MOST_VERTICES
+from uli_fast.errors import ArgumentError, UnsupportedError
 
 
 class ArmSet:
@@ -62,6 +63,28 @@ class ArmSet:
     def largest_norm(self) -> float:
         """Return an upper bound on the length of an arm."""
         raise NotImplementedError
+
+    def vertices(self, limit: int = MOST_VERTICES) -> F64:
+        """Return the vertices, one per row: a linear function is largest at one of them.
+
+        Sets of finitely many points return these as they are.
+
+        Parameters
+        ----------
+        limit
+            The most that are listed.
+
+        Raises
+        ------
+        UnsupportedError
+            The set is not described by finitely many vertices.
+        ArgumentError
+            It has more vertices than ``limit``.
+        """
+        return self._vertices(_check.whole("limit", limit))
+
+    def _vertices(self, limit: int) -> F64:
+        raise UnsupportedError(f"{self!r} has no list of vertices")
 
     def contains(self, a: Any, tolerance: float = 1e-9) -> bool:
         """Say whether ``a`` is in the set, up to ``tolerance`` times the set's size."""

@@ -48,6 +48,9 @@ class Finite(ArmSet):
         """Return the length of the longest arm."""
         return self._longest
 
+    def _vertices(self, limit: int) -> F64:
+        return self.points
+
     def _contains(self, a: F64, tolerance: float) -> bool:
         return _shortest(self.points - a) <= tolerance * self.largest_norm()
 
@@ -73,8 +76,8 @@ class Scan(Restricted):
         self._name, self._size = name, size
         self._columns: F64 | None = None
 
-    def furthest(self, u: F64) -> tuple[F64, float]:
-        """Return the arm with the largest |<u, a>| and that value: both directions at once."""
+    def furthest(self, u: F64) -> tuple[F64, float, float, float]:
+        """Return the arm with the largest |<u, a>|, that value, and both ends of <u, a>."""
         if self._columns is None:
             from uli_fast.kernels.spanner_elimination import furthest
 
@@ -82,9 +85,9 @@ class Scan(Restricted):
                 raise InfeasibleError(f"no arm of {self._name} satisfies the constraints")
             self._columns, self._furthest = np.ascontiguousarray(self._points.T), furthest
         self.calls += 2
-        arm, value = self._furthest(self._columns, u)
+        arm, value, low, high = self._furthest(self._columns, u)
         self.number = int(self.indices[arm])
-        return self._points[arm].copy(), float(value)
+        return self._points[arm].copy(), float(value), float(low), float(high)
 
     def maximize(self, u: Any) -> tuple[F64, float]:
         """Return the first arm where <u, a> is largest, and its value."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +21,10 @@ from uli_fast.arm_sets._chain import Restricted
 from uli_fast.arm_sets._highs import minimise, model
 from uli_fast.arm_sets._rows import Chart, standardise
 from uli_fast.arm_sets._set import StandardSet, frozen, shown
+from uli_fast.arm_sets._vertices import check_count, vertices_of
 from uli_fast.errors import ArgumentError, OracleError
+
+COMPARED = 16  # directions in which a list of vertices is compared with the oracle
 
 
 class PolyhedralSet(StandardSet):
@@ -64,6 +68,12 @@ class Box(PolyhedralSet):
         """Return the length of the farthest corner."""
         return float(np.linalg.norm(np.maximum(np.abs(self.low), np.abs(self.high))))
 
+    def _vertices(self, limit: int) -> F64:
+        wide = self.low < self.high
+        check_count(repr(self), 1 << int(wide.sum()), limit)
+        ends = [(lo, hi) if lo < hi else (lo,) for lo, hi in zip(self.low, self.high, strict=True)]
+        return np.array(list(itertools.product(*ends)))
+
     def _contains(self, a: F64, tolerance: float) -> bool:
         room = tolerance * float(np.linalg.norm(self._chart.scale))
         return bool((a >= self.low - room).all() and (a <= self.high + room).all())
@@ -91,6 +101,10 @@ class Simplex(PolyhedralSet):
     def largest_norm(self) -> float:
         """Return 1, the length of a vertex."""
         return 1.0
+
+    def _vertices(self, limit: int) -> F64:
+        check_count(repr(self), self.dimension, limit)
+        return np.eye(self.dimension)
 
     def _contains(self, a: F64, tolerance: float) -> bool:
         return bool(a.min() >= -tolerance and abs(a.sum() - 1.0) <= tolerance)
@@ -121,6 +135,11 @@ class L1Ball(PolyhedralSet):
     def largest_norm(self) -> float:
         """Return the radius, the length of a vertex."""
         return self.radius
+
+    def _vertices(self, limit: int) -> F64:
+        check_count(repr(self), 2 * self.dimension, limit)
+        ends = self.radius * np.eye(self.dimension)
+        return np.vstack([ends, -ends]) + 0.0  # no zeros with a sign
 
     def _contains(self, a: F64, tolerance: float) -> bool:
         return float(np.abs(a).sum()) <= (1.0 + tolerance) * self.radius
@@ -158,6 +177,18 @@ class Polytope(PolyhedralSet):
     def largest_norm(self) -> float:
         """Return the length of the farthest corner of the bounding box."""
         return self._reach
+
+    def _vertices(self, limit: int) -> F64:
+        rows, right = self._chart.rows(self.G), self.h - self.G @ self._chart.origin
+        corners = vertices_of(repr(self), rows, right, limit)
+        found: F64 = self._chart.origin + self._chart.scale * corners
+        found[np.abs(found) <= 1e-14 * self._reach] = 0.0
+        whole = self.restrict()
+        for u in np.random.default_rng(0).standard_normal((COMPARED, self.dimension)):
+            # Where more than d rows meet, edges may be missing that nobody has counted.
+            if whole.maximize(u)[1] - (found @ u).max() > 1e-7 * self._chart.size() * len(u):
+                raise OracleError(f"{self!r}: Qhull has left out vertices")
+        return found
 
     def _contains(self, a: F64, tolerance: float) -> bool:
         room = tolerance * float(np.linalg.norm(self._chart.scale)) * lengths(self.G)

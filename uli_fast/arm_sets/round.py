@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,12 +15,52 @@ from uli_fast.arm_sets._set import StandardSet, frozen, shown
 from uli_fast.errors import ArgumentError
 
 
+class BallMap(NamedTuple):
+    """Arms as images of the unit ball in ``dimension`` dimensions: center + axes z, |z| <= 1."""
+
+    center: F64  # (d,)
+    axes: F64  # a number (), or a matrix (d, dimension) of full rank
+    dimension: int
+
+    @property
+    def longest(self) -> float:
+        """The longest half-axis."""
+        if self.axes.ndim == 0:
+            return float(self.axes)
+        return float(np.linalg.norm(self.axes, 2))
+
+    def arms(self, points: F64) -> F64:
+        """Return the images of points, one per row."""
+        scaled = points * self.axes if self.axes.ndim == 0 else points @ self.axes.T
+        return self.center + scaled
+
+
 class RoundSet(StandardSet):
     """The image of the unit ball under a chart."""
 
     backends: ClassVar[tuple[str, ...]] = ("closed", "kernel", "clarabel", "cvxpy")
     _chart: Chart
     _body: RoundBody
+
+    def ball_map(self) -> BallMap:
+        """Return the unit ball of which this is a one-to-one image, and the map.
+
+        Directions that the map flattens, up to rounding, are left out: the image is the same. The
+        map is one that every machine finds: players keep points of the ball.
+        """
+        scale = np.asarray(self._chart.scale)
+        if scale.ndim == 0:
+            return BallMap(self._chart.origin, scale, self.dimension)
+        rank = int(np.linalg.matrix_rank(scale))
+        if rank == scale.shape[1]:
+            return BallMap(self._chart.origin, scale, rank)
+        from scipy.linalg import qr
+
+        # scale^T = Q T with the rows of T signed: {scale z} is {T^T w}, w = Q^T z.
+        T, order = qr(scale.T, mode="r", pivoting=True)
+        axes = np.zeros((self.dimension, rank))
+        axes[order] = (T[:rank] * np.sign(np.diag(T)[:rank])[:, None]).T
+        return BallMap(self._chart.origin, axes, rank)
 
     def _restricted(self, eq: tuple[F64, F64], le: tuple[F64, F64]) -> Restricted:
         rows = standardise(self._chart, self._body, eq, le)

@@ -1,4 +1,4 @@
-"""What ``uli plan`` plans for: arms, vectors, a trial, gaps, or an MDP, and their bounds."""
+"""What ``uli plan`` plans for: arms, vectors, a ball, a trial, gaps, an MDP, and their bounds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import numpy as np
 
 if TYPE_CHECKING:
     from uli_fast._typing import F64
     from uli_fast.guarantees import Guarantee
     from uli_fast.guarantees.betting_plan import Planned
     from uli_fast.problems.arms import ArmBandit
+
+
+# The largest arm set that is planned for.
+MOST_DIMENSIONS = 10_000
 
 
 class Rewards(NamedTuple):
@@ -102,13 +107,8 @@ def vectors(K: Any, d: int, about: Rewards, delta: float) -> Subject:
     from uli_fast.guarantees import ArmsInfo
 
     size = _check.whole("arms", K), _check.whole("dimension", d)
-    R = _check.noise(about.R, (about.low, about.high))
+    bounds, notes = _linear(size, about, delta)
     hedge = uli.GeometricHedge()
-    bounds = {
-        "LinearElimination": uli.LinearElimination(delta, R=R).guarantee(size),
-        "SpannerElimination": uli.SpannerElimination(delta, C=1.2, R=R).guarantee(size),
-    }
-    notes = [f"LinearElimination, SpannerElimination: the same for any {R:g}-subgaussian noise"]
     if about.bounded:
         info = ArmsInfo(K, d=d, low=about.low, high=about.high)
         meta, sharp = (uli.MetaElimination(hedge, delta, mode=m) for m in ("paper", "sharp"))
@@ -120,6 +120,48 @@ def vectors(K: Any, d: int, about: Rewards, delta: float) -> Subject:
     return Subject(title, bounds, tuple(notes))
 
 
+def arm_set(name: str, d: Any, about: Rewards, delta: float) -> Subject:
+    """Plan for a set of arms of norm at most 1: its vertices, or the set itself."""
+    from uli_fast import _check, _registry
+
+    sets = {row.name: row for row in _registry.ARM_SETS if row.sized}
+    _check.one_of("arm_set", name, tuple(sets))
+    size = _check.whole("dimension", d, most=MOST_DIMENSIONS)
+    side = np.full(size, size**-0.5)
+    kind = sets[name].load()
+    region = kind(-side, side) if name == "Box" else kind(size)
+    bounds, notes = _linear(region, about, delta)
+    title = f"{name} in {size} dimensions, {about}\narms and theta of norm at most 1"
+    return Subject(title, bounds, tuple(notes))
+
+
+def _linear(on: Any, about: Rewards, delta: float) -> tuple[dict[str, Guarantee], list[str]]:
+    """Return the bounds of all learners on linear rewards, and why some have none."""
+    from uli_fast import _check, _registry, errors
+
+    _check.in_open_unit("delta", delta)
+    known = {"R": _check.noise(about.R, (about.low, about.high)), "theta_norm": 1.0}
+    bounds, names, notes = dict[str, Any](), list[str](), list[str]()
+    for row in _registry.LEARNERS:
+        kind = row.load() if row.kind in ("vectors", "set") else None
+        if kind is None or kind.baseline:
+            continue
+        try:
+            bounds[row.name] = kind(delta, **known).guarantee(on)
+            if hasattr(kind, "schedule"):
+                paper = kind(delta, schedule="paper", **known)
+                bounds[f"{row.name}, paper"] = paper.guarantee(on)
+            names.append(row.name)
+        except (errors.ArgumentError, errors.NoGuaranteeError) as reason:
+            if hasattr(on, "restrict"):
+                notes.append(
+                    f"{row.name} is not for this set: {getattr(reason, 'problem', reason)}"
+                )
+    same = f"{', '.join(names)}: the same for any {known['R']:g}-subgaussian noise"
+    soonest = min(bounds, key=lambda name: bounds[name].rounds_until(0.1))
+    return bounds, [f"{soonest} is the first to be within 0.1", same, *notes]
+
+
 def decision_process(size: tuple[int, int, int], delta: float) -> Subject:
     """Plan for a tabular MDP."""
     import uli_fast as uli
@@ -128,9 +170,12 @@ def decision_process(size: tuple[int, int, int], delta: float) -> Subject:
     for number in size:
         _check.whole("mdp", number)
     bounds = {
-        f"PolicyElimination, {name}": uli.PolicyElimination(delta, schedule=name).guarantee(size)
-        for name in ("proved", "sharp")
+        "ModelElimination": uli.ModelElimination(delta).guarantee(size),
+        "ModelElimination, stochastic": uli.ModelElimination(delta, "stochastic").guarantee(size),
     }
+    for name in ("proved", "sharp"):
+        known = uli.PolicyElimination(delta, schedule=name)
+        bounds[f"PolicyElimination, {name}"] = known.guarantee(size)
     title = "{} states, {} actions, {} stages; a round is an episode".format(*size)
     return Subject(title, bounds)
 

@@ -44,14 +44,15 @@ def _words(ctx: click.Context, option: click.Parameter, text: str | None) -> Any
 
 @click.command()
 @click.option("--arms", type=int, help="Number of arms.")
-@click.option("--dimension", type=int, help="With --arms: they are vectors of this dimension.")
+@click.option("--dimension", type=int, help="With --arms, --arm-set: of the vectors.")
+@click.option("--arm-set", help="With --dimension: Ball, Box, L1Ball or Simplex.")
 @click.option("--dataset", help="A real instance (`uli datasets`).")
 @click.option("--gaps", callback=_numbers, help="Gaps of the worse arms, such as 0.1,0.2.")
 @click.option("--means", callback=_numbers, help="Means of all arms, such as .92,.896,.868.")
 @click.option("--names", callback=_words, help="With --means: what the arms are called.")
 @click.option("--mdp", type=(int, int, int), metavar="S A H", help="States, actions, stages.")
 @click.option("--low", type=float, help="Rewards are in [low, high]; -inf and inf: unbounded.")
-@click.option("--high", type=float, help="[default: 0 and 1; with --dimension -1 and 1]")
+@click.option("--high", type=float, help="[default: 0 and 1; of vectors -1 and 1]")
 @click.option("--R", "noise", type=float, help="R of the rewards.  [default: half the range]")
 @click.option("--delta", default=0.05, show_default=True, help="Probability of failure allowed.")
 @click.option("--eps", callback=_numbers, default="0.1,0.01", show_default=True, help="Precisions.")
@@ -69,6 +70,7 @@ def _words(ctx: click.Context, option: click.Parameter, text: str | None) -> Any
 def plan(
     arms: int | None,
     dimension: int | None,
+    arm_set: str | None,
     dataset: str | None,
     gaps: tuple[float, ...] | None,
     means: tuple[float, ...] | None,
@@ -93,27 +95,29 @@ def plan(
 ) -> None:
     """Say after how many rounds every further decision is within eps of the best.
 
-    Plan for a number of --arms (with --dimension: vectors), a --dataset, --gaps, --means or an
-    --mdp. With --patients, for --means or a --dataset: simulate trials of this size with every
-    learner, and compare them with a trial of fixed size.
+    Plan for a number of --arms (with --dimension: vectors), an --arm-set, a --dataset, --gaps,
+    --means or an --mdp. With --patients, for --means or a --dataset: simulate trials of this size
+    with every learner, and compare them with a trial of fixed size.
     """
     from rich.console import Console
 
     from uli_fast import _check
     from uli_fast.cli import _plan_subjects as subjects
 
-    if sum(x is not None for x in (arms, dataset, gaps, means, mdp)) != 1:
-        raise click.UsageError("give one of --arms, --dataset, --gaps, --means and --mdp")
-    if dimension is not None and arms is None:
-        raise click.UsageError("--dimension goes with --arms")
+    if sum(x is not None for x in (arms, arm_set, dataset, gaps, means, mdp)) != 1:
+        given = "--arms, --arm-set, --dataset, --gaps, --means and --mdp"
+        raise click.UsageError(f"give one of {given}")
+    if (dimension is not None and arms is None) != (arm_set is not None):
+        raise click.UsageError("--dimension goes with --arms or --arm-set, which needs it")
     if turning_point and dataset is None and gaps is None and means is None:
         raise click.UsageError("--turning-point needs the means: give --dataset, --gaps or --means")
-    unknown = arms is None and gaps is None and means is None
+    unknown = arms is None and arm_set is None and gaps is None and means is None
     if unknown and (low, high, noise) != (None, None, None):
-        raise click.UsageError("--low, --high and --R go with --arms, --gaps or --means")
+        raise click.UsageError("--low, --high and --R go with --arms, --arm-set, --gaps or --means")
     if names is not None and means is None:
         raise click.UsageError("--names goes with --means")
-    if best_mean is not None and (dimension is not None or mdp is not None or gaps is not None):
+    others_than_arms = (dimension, mdp, gaps)
+    if best_mean is not None and any(x is not None for x in others_than_arms):
         raise click.UsageError("--best-mean goes with --arms, --means or --dataset")
     asked = TrialOptions(patients, learners, followed, events, html)
     others = bool(horizon or constants or turning_point or best_mean is not None)
@@ -127,6 +131,8 @@ def plan(
         subject = subjects.known_means(means, names, rewards, delta)
     elif gaps is not None:
         subject = subjects.gaps(gaps, rewards, delta)
+    elif arm_set is not None:
+        subject = subjects.arm_set(arm_set, dimension, rewards, delta)
     elif dimension is not None:
         subject = subjects.vectors(arms, dimension, rewards, delta)
     else:

@@ -33,6 +33,11 @@ from uli_fast.errors import ArgumentError, DesignError
 
 # Singular values below this fraction of the largest one count as zero.
 RANK_TOLERANCE = 1e-10
+# The origin is in the plane of the arms if it is not further off than this part of its distance.
+# Beyond this many times their spread it is not used: differences would be lost in rounding.
+SAME_PLANE, FAR_AWAY = 1e-14, 1e6
+# Thinner arms, in units of their largest difference, and not flat: too thin to be told apart.
+THINNEST = 1e-9
 # Far more than a tolerance of 1.01 takes (hundreds, for K = 10^4 and d = 20).
 LARGEST_ITERATIONS = 200_000
 # More arms than this start from a sample of them.
@@ -126,6 +131,46 @@ def rank(arms: Any) -> int:
     """Return the dimension of the span of the arms, 0 if all are zero."""
     points = _check.matrix("arms", arms)
     return _spanning(points)[1].size if points.any() else 0
+
+
+def affine_rank(arms: Any) -> int:
+    """Return the dimension of the span of the arms' differences, 0 if all are equal."""
+    return int(affine_coordinates(arms)[0].shape[1])
+
+
+def affine_coordinates(arms: Any) -> tuple[F64, F64 | None]:
+    """Return well-scaled coordinates of the arms in the plane they span, and those of the origin.
+
+    Coordinates (K, k) have mean 0 and the identity for their second moments. None: the origin is
+    not in that plane, or too far away.
+    """
+    points = _check.matrix("arms", arms)
+    K = len(points)
+    apart = points - points[0]  # copies are 0 to the bit
+    largest = np.abs(apart).max()
+    if largest == 0.0:
+        return np.zeros((K, 0)), None
+    apart = apart / largest
+    middle = apart.mean(axis=0)
+    centred = apart - middle
+    axes, singular = _axes(centred)
+    stretch = axes.T / singular * np.sqrt(K)
+    point = points[0] / largest + middle
+    outside = np.linalg.norm(point - axes.T @ (axes @ point)) if len(axes) < len(point) else 0.0
+    origin = -(point @ stretch)
+    near = outside <= SAME_PLANE * np.linalg.norm(point) and np.linalg.norm(origin) <= FAR_AWAY
+    return times(centred, stretch), origin if near else None
+
+
+def is_thin(arms: F64) -> bool:
+    """Return whether differences of arms are tiny along some direction, and not just rounded."""
+    apart = arms - arms[0]
+    largest = np.abs(apart).max()
+    if largest == 0.0:
+        return False
+    sizes = np.linalg.svd(apart / largest, compute_uv=False)
+    rounded = 1e-14 * max(arms.shape) * max(sizes[0], 0.1 * np.abs(arms).max() / largest)
+    return bool(((sizes > rounded) & (sizes < THINNEST * sizes[0])).any())
 
 
 def _spanning(arms: F64) -> tuple[F64, F64]:

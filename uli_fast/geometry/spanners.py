@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -55,6 +55,9 @@ class Spanner:
     swaps: int
     reach: F64  # (d,) no point of the set has a larger coefficient, by the oracle's bounds
     numbers: I64  # (d,) of the points, where they are finitely many; else -1
+    # (d,) each: coefficients of all points of the set lie between them, by the oracle's bounds.
+    low: F64
+    high: F64
 
     @property
     def arms(self) -> F64:
@@ -174,6 +177,17 @@ def find_spanner(
     return search.result()
 
 
+class _Found(NamedTuple):
+    """The point with the largest |<u, a>|, and what the oracle's bounds say about all others."""
+
+    point: F64
+    number: int
+    coefficient: float  # of the point, without its sign
+    reach: float  # no |<u, a>| is larger
+    low: float  # no <u, a> is smaller
+    high: float  # or larger
+
+
 class _Search:
     """The columns while they are exchanged."""
 
@@ -190,6 +204,9 @@ class _Search:
         )
         self.real = np.zeros(d, np.bool_)
         self.reach = np.zeros(d)
+        # Of each column: the smallest and the largest coefficient, and the row of the inverse
+        # with which they were found.
+        self.ends, self.rows = [(0.0, 0.0)] * d, [np.zeros(d)] * d
         self.numbers = np.full(d, -1)
         self.calls = self.swaps = 0
         self.updates = 0  # of the inverse since it was last recomputed
@@ -200,13 +217,17 @@ class _Search:
         """Search for the largest coefficient on column i; exchange if it is too large."""
         u = self.columns.inverse[i].copy()
         length = math.sqrt(float(u @ u))
-        point, number, coefficient, reach = self._furthest(u, length)
+        found = self._furthest(u, length)
+        coefficient = found.coefficient
+        self.rows[i], self.ends[i] = u, (found.low, found.high)
         if not self._exchanges(i, coefficient, coefficient / length, first):
-            self.reach[i] = reach
+            self.reach[i] = found.reach
             return False
-        self.reach[i] = reach / coefficient  # on the new column
-        pivot = self.exchange(*self.columns, i, point)
-        self.real[i], self.numbers[i] = True, number
+        self.reach[i] = found.reach / coefficient  # on the new column
+        pivot = self.exchange(*self.columns, i, found.point)
+        low, high = found.low / pivot, found.high / pivot
+        self.rows[i], self.ends[i] = u / pivot, (low, high) if pivot > 0.0 else (high, low)
+        self.real[i], self.numbers[i] = True, found.number
         self.swaps += 1
         self.updates += 1
         if self.swaps > self.most:
@@ -215,24 +236,26 @@ class _Search:
             self._refresh()
         return True
 
-    def _furthest(self, u: F64, length: float) -> tuple[F64, int, float, float]:
-        """Return the point with the largest |<u, a>| (LI-Argmax), its number, value and bound.
+    def _furthest(self, u: F64, length: float) -> _Found:
+        """Return the point with the largest |<u, a>| (LI-Argmax).
 
         A point may fall short of what its oracle cannot exclude: no point exceeds the bound.
         """
         scan = getattr(self.oracle, "furthest", None)
         if scan is not None:
             self.calls += 2
-            point, value = scan(u)
-            return point, getattr(self.oracle, "number", -1), value, value
+            point, value, low, high = scan(u)
+            return _Found(point, getattr(self.oracle, "number", -1), value, value, low, high)
         unit = u / length
         (one, most), (other, least) = (self.oracle.maximize(way) for way in (unit, -unit))
         self.calls += 2
-        value, opposite = abs(float(u.dot(one))), abs(float(u.dot(other)))
-        point = one if value >= opposite else other
+        high, low = float(u.dot(one)), float(u.dot(other))
+        value, opposite = abs(high), abs(low)
+        point = np.ascontiguousarray(one if value >= opposite else other, np.float64)
         largest = max(value, opposite)
+        high, low = max(high, length * float(most)), min(low, -length * float(least))
         reach = max(largest, length * float(most), length * float(least))
-        return np.ascontiguousarray(point, np.float64), -1, largest, reach
+        return _Found(point, -1, largest, reach, low, high)
 
     def _exchanges(self, i: int, coefficient: float, distance: float, first: bool) -> bool:
         if self.mode == "soft":
@@ -251,6 +274,10 @@ class _Search:
     def result(self) -> Spanner:
         self._refresh()
         c = self.columns
+        # The last d looks were at the last columns, by rows that may differ in rounding.
+        off = c.inverse - np.array(self.rows)
+        drift = self.size * np.sqrt(np.einsum("ij,ij->i", off, off))
+        low, high = np.array(self.ends).T
         return Spanner(
             c.A.copy(),
             self.real,
@@ -260,4 +287,6 @@ class _Search:
             self.swaps,
             self.reach,
             self.numbers,
+            low - drift,
+            high + drift,
         )

@@ -189,9 +189,30 @@ _SOURCES: dict[str, tuple[Constant, ...]] = {
         Constant("4 2^-m", 4.0, "arms of phase m: 2^(1-m) and two errors of 2^-m"),
         Constant("256 C^4", 256.0, "phases of d ceil(T_m / d) rounds, Theorem ULI_PE_infinite"),
     ),
+    "PE-spanner-sharp": (
+        Constant("2 .6^(m-1)", 2.0, "arms of phase m: .6^(m-1), and errors of at most that"),
+        Constant("Q(2 C, L_m)^2", 1.0, "d ceil((R Q / (.95 .6^m))^2) rounds (docs/proofs_sets.md)"),
+        Constant("L_m", 1.0, "log(m (m + 1) / delta): shares of delta add up to it"),
+    ),
     "PE-linear-schedule": (
         Constant("8 2^-l", 8.0, "survivors of phase l - 1: 2^(2-l) and two errors of 2^(1-l)"),
         Constant("4 d", 4.0, "phases of ceil(m_l) + s - 1 rounds, s arms of a design at most"),
+    ),
+    "PE-linear-sharp": (
+        Constant("2 c(J) / J", 2.0, "a survivor and the best arm are off by less than c(J) each"),
+        Constant("4 (1.02 (k + 1) - 1)", 4.0, "J >= M / that: leverages of pairs, affine designs"),
+        Constant("1/10", 0.1, "blocks have a tenth of the plays before (docs/proofs_linear.md)"),
+    ),
+    "CAP-schedule": (
+        Constant(
+            "(1 + 1.9) .36^(m-1)",
+            1.0 + phase_bounds.CAP_CUTS,
+            "arms of phase m: the cut of the phase before and its error (docs/proofs_caps.md)",
+        ),
+        Constant("d + 1", 1.0, "arms of a phase: the pole of a cap and d points of its rim"),
+        Constant(
+            "0.999", 1.0 - phase_bounds.CAP_ROOM, "of eta_m is for noise, the rest for rounding"
+        ),
     ),
     "MODEL-deterministic": (
         Constant("2 (H - 1) W", 2.0, "each stage but the last loses at most two widths"),

@@ -247,7 +247,7 @@ class Guarantee:
 
 def least_of(name: str) -> float:
     """Return the least that a parameter of a proved bound can be: for counts it is 1."""
-    return 1.0 if name in ("K", "d", "dimension", "support", "leader", "S", "A", "H") else 0.0
+    return 1.0 if name in ("K", "d", "k", "dimension", "support", "leader", "S", "A", "H") else 0.0
 
 
 def ratio_by_round(played_gaps: F64, rounds: F64, guarantee: Guarantee) -> float:

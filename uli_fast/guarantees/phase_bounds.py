@@ -17,9 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64
+from uli_fast.guarantees import linear_blocks
+from uli_fast.guarantees.spanner_blocks import SpannerSize
+from uli_fast.guarantees.spanner_blocks import accuracy as spanner_accuracy
 
 # Rounding lengthens no phase by more than this factor, whichever way it went.
 ROUNDED_UP = 1.0 + 1e-12
+# Phase m of cap elimination learns up to eta_m = CAP_SHRINKS^m and cuts CAP_CUTS eta_m below the
+# pole; CAP_ROOM of eta_m is for rounding (docs/proofs_caps.md).
+CAP_CUTS, CAP_SHRINKS, CAP_ROOM = 1.9, 0.36, 1e-3
 # The table ends here; what is beyond has the bound of its last phase.
 LAST_ROUND, MOST_PHASES = 2**1000, 1100
 
@@ -68,6 +74,56 @@ def _spanner_rounds(m: int, delta: float, p: Parameters) -> int:
     return d * rounded_up(spanner_size(m, d, p["C"], delta, p["R"]) / d)
 
 
+def cap_kappa(d: int) -> float:
+    """Return kappa: no arm that matters is further than kappa d from a cap's design.
+
+    It is a little larger than proved, so that what is at most that is below.
+    """
+    tau = (2.0 + (1.0 + CAP_CUTS) * CAP_SHRINKS) / CAP_CUTS
+    along = ((d + 1.0) * tau - d) ** 2
+    return (along + (d * d - 1.0) * tau) / (d * d) * (1.0 + 1e-9)
+
+
+def cap_quantiles(m: int, d: int, delta: float) -> tuple[float, float]:
+    """Return what |P e| and a fixed <x, e> stay below in phase m, for 1-subgaussian noise e.
+
+    P is a projection of rank d and |x| = 1; both fail with delta / (2 m (m + 1)) at most.
+    """
+    L1 = math.log(2.0) + math.log(m) + math.log(m + 1.0) - math.log(delta)
+    L2 = L1 + math.log(2.0)
+    return math.sqrt(d + 2.0 * math.sqrt(d * L1) + 2.0 * L1), math.sqrt(2.0 * L2)
+
+
+def cap_eta(m: int) -> float:
+    """Return eta_m = CAP_SHRINKS^m, to which phase m learns."""
+    return CAP_SHRINKS ** min(m, 600)
+
+
+def cap_plays(m: int, d: int, delta: float, R: float) -> int:
+    """Return n_m, the plays of each of the d + 1 arms of a cap; R is in units of eta_0."""
+    norm, fixed = cap_quantiles(m, d, delta)
+    x = R * (math.sqrt(cap_kappa(d)) * norm + fixed) / ((1.0 - CAP_ROOM) * cap_eta(m))
+    return max(1, rounded_up(d / (d + 1.0) * x * x))
+
+
+def _cap_rounds(m: int, delta: float, p: Parameters) -> int:
+    """Return (d + 1) n_m."""
+    d = int(p["d"])
+    return (d + 1) * cap_plays(m, d, delta, p["R"])
+
+
+def _cap_gap(m: int, delta: float, p: Parameters) -> float:
+    """Return (1 + sig) eta_{m-1}; the first phase plays anywhere, and gaps may have any size."""
+    largest = p.get("largest_gap", math.inf)
+    return largest if m == 1 else min(largest, (1.0 + CAP_CUTS) * cap_eta(m - 1))
+
+
+def _sharp_spanner_rounds(m: int, delta: float, p: Parameters) -> int:
+    """Return d times the most plays of a column."""
+    d = int(p["d"])
+    return d * SpannerSize(m, d, p["C"], delta, p["R"]).most
+
+
 def _meta_rounds(m: int, delta: float, p: Parameters) -> int:
     """Return T_m = ceil(multiplier g_m 2^m), g_m = c D log(20 K m^2 / delta)."""
     share = delta if "sigma" not in p else delta / 2.0
@@ -98,12 +154,29 @@ class Plan(NamedTuple):
     rounds: Callable[[int, float, Parameters], int]
     gap: Callable[[int, float, Parameters], float]
 
+    def steps(self, delta: float, p: Parameters) -> Steps:
+        """Add the phases up."""
+        return table(lambda x: self.rounds(x, delta, p), lambda x: self.gap(x, delta, p))
+
+
+class BlockPlan:
+    """Blocks that grow by a tenth: thousands of them, computed at once."""
+
+    def steps(self, delta: float, p: Parameters) -> Steps:
+        """Return the last round of each block, and F in it."""
+        return Steps(*linear_blocks.table(delta, p))
+
 
 # Survivors of phase l - 1 have gaps of at most G(l).
-PLANS = {
+PLANS: dict[str, Plan | BlockPlan] = {
     "PE-MAB-schedule": Plan(_phased_rounds, lambda phase, _, p: 4.0 * 2.0**-phase),
     "PE-linear-schedule": Plan(_linear_rounds, lambda phase, _, p: 8.0 * 2.0**-phase),
+    "PE-linear-sharp": BlockPlan(),
     "PE-spanner-schedule": Plan(_spanner_rounds, lambda phase, _, p: 4.0 * 2.0**-phase),
+    "PE-spanner-sharp": Plan(
+        _sharp_spanner_rounds, lambda phase, _, p: 2.0 * spanner_accuracy(phase - 1)
+    ),
+    "CAP-schedule": Plan(_cap_rounds, _cap_gap),
     "META-Exp3P-schedule": Plan(_meta_rounds, _meta_gap),
     "META-GeometricHedge-schedule": Plan(_meta_rounds, _meta_gap),
     "META-GeometricHedge-unbounded-schedule": Plan(_meta_rounds, _meta_gap),
@@ -150,8 +223,7 @@ def steps(formula: str, delta: float, p: Parameters) -> Steps:
 
 @lru_cache(maxsize=256)
 def _steps(formula: str, delta: float, items: tuple[tuple[str, float], ...]) -> Steps:
-    plan, p = PLANS[formula], dict(items)
-    return table(lambda x: plan.rounds(x, delta, p), lambda x: plan.gap(x, delta, p))
+    return PLANS[formula].steps(delta, dict(items))
 
 
 def table(rounds: Callable[[int], int], gap: Callable[[int], float]) -> Steps:

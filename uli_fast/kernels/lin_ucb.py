@@ -75,6 +75,18 @@ def absorb(ridge: Ridge, arm: int, reward: float) -> None:
 
 
 @lean_kernel
+def choose(ridge: Ridge, t: int, delta: float, R: float) -> int:
+    """Return the arm of round t: for live decisions, one by one."""
+    return leader(ridge, radius(t, ridge.x.shape[1], delta, R))
+
+
+@lean_kernel
+def take(ridge: Ridge, arm: int, reward: float) -> None:
+    """Take in a reward of the arm: for live decisions, one by one."""
+    absorb(ridge, arm, reward)
+
+
+@lean_kernel
 def play_rounds(
     ridge: Ridge,
     law: Law,

@@ -61,8 +61,10 @@ def is_within(rows: F64, limits: F64, x: F64) -> bool:
 
 
 @kernel
-def furthest(points: F64, u: F64) -> tuple[int, float]:
-    """Return the point with the largest |<u, x>| and that value: LI-Argmax on a finite set.
+def furthest(points: F64, u: F64) -> tuple[int, float, float, float]:
+    """Return the point with the largest |<u, x>|, that value, and both ends of <u, x>.
+
+    This is LI-Argmax on a finite set.
 
     Points are columns, (d, K), so that the loops over them are SIMD.
     """
@@ -72,7 +74,9 @@ def furthest(points: F64, u: F64) -> tuple[int, float]:
         for a in range(K):
             values[a] += u[j] * points[j, a]
     best, arm = -1.0, 0
+    low, high = np.inf, -np.inf
     for a in range(K):
+        low, high = min(low, values[a]), max(high, values[a])
         if abs(values[a]) > best:
             best, arm = abs(values[a]), a
-    return arm, best
+    return arm, best, low, high

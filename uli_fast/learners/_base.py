@@ -28,6 +28,10 @@ class Learner:
         """Return the engines that can play this problem, the preferred one first."""
         return tuple(e for e in self.engines if e != "skip" or problem.has_block_law)
 
+    def reduced(self, problem: Any) -> Any:
+        """Return what is played in a problem's place: one with the same best expected reward."""
+        return problem
+
     def check(self, problem: Any, horizon: int) -> None:
         """Refuse a problem or a horizon that this learner cannot play."""
 

@@ -7,11 +7,46 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._check import Bounds
+from uli_fast._check import Bounds, Labels
+from uli_fast._registry import learners
 from uli_fast._typing import F64
-from uli_fast.errors import ArgumentError, NoGuaranteeError
+from uli_fast.arm_sets import as_arm_set
+from uli_fast.errors import ArgumentError, NoGuaranteeError, UnsupportedError
 from uli_fast.geometry.designs import RANK_TOLERANCE
 from uli_fast.guarantees import ROUNDING, ArmsInfo
+from uli_fast.problems import kinds
+
+
+def on_vertices(name: str, about: Any) -> Any:
+    """Return finitely many arms in the place of an arm set, or of a problem on one: its vertices.
+
+    Anything else is returned as it is; ``name`` is that of the argument.
+    """
+    try:
+        if kinds.is_linear(about):
+            return about.on_vertices()
+        return as_arm_set(about).vertices() if hasattr(about, "maximize") else about
+    except (ArgumentError, UnsupportedError) as reason:
+        others = " and ".join(learners(kind="set"))
+        raise ArgumentError(
+            name,
+            "must be listed arms, or a set with few vertices: "
+            f"{getattr(reason, 'problem', reason)}. For other sets there is {others}",
+        ) from None
+
+
+def started(
+    arms: Any, unused: tuple[Any, Any], bounds: tuple[float, float], at: float
+) -> tuple[Labels, float, float, F64, float]:
+    """Return what a player on vectors starts with: labels, range, arms, and the mean at 0.
+
+    ``unused`` are the seed and the horizon, which are checked and change nothing.
+    """
+    _check.unused(*unused)
+    features = _check.matrix("arms", on_vertices("arms", arms))
+    low, high = _check.reward_range(*bounds)
+    intercept = _check.number("intercept", at)
+    return tuple(range(len(features))), low, high, features, intercept
 
 
 class Units(NamedTuple):
@@ -45,6 +80,19 @@ def units_of(
     return Units(scale, unit_R, (intercept - low) / scale, (high - low) / scale)
 
 
+def noise_units(R: float | None, bounds: Bounds, intercept: float | None) -> Units:
+    """Return units in which the noise is 1-subgaussian, and arms are as they are.
+
+    Nothing is taken off where the intercept is not known.
+    """
+    scale = _check.noise(R, bounds)
+    low, high = bounds
+    if low is None or high is None:
+        return Units(scale, 1.0, (intercept or 0.0) / scale, 1.0 / scale)
+    offset = 0.0 if intercept is None else (intercept - low) / scale
+    return Units(scale, 1.0, offset, (high - low) / scale)
+
+
 def noise_of(about: Any, R: float | None) -> float:
     """Return R in reward units, for rewards of a problem or of a live player's arms.
 
@@ -55,6 +103,14 @@ def noise_of(about: Any, R: float | None) -> float:
     if hasattr(about, "noise_subgaussian"):
         return _check.noise(R, (about.low, about.high), about.noise_subgaussian or None)
     return _check.noise(R, (None, None))
+
+
+def range_of(about: Any) -> float:
+    """Return the width of the declared range of the rewards, infinite where there is none."""
+    if isinstance(about, ArmsInfo) or hasattr(about, "noise_subgaussian"):
+        width = _check.width((about.low, about.high))
+        return float("inf") if width is None else width
+    return float("inf")
 
 
 def check_linear(info: ArmsInfo, R: float, theta_norm: float) -> int:

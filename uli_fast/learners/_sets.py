@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import numpy as np
+
 from uli_fast._typing import F64, I64, U64
 from uli_fast.errors import StateError
 from uli_fast.learners._base import Learner
+from uli_fast.problems.linear import draw_mean
 
 if TYPE_CHECKING:
-    from uli_fast.players.spanner_elimination import SpannerPlayer
+    from uli_fast.players._sets import SetPlayer
 
 
 class PlayBlock(NamedTuple):
@@ -59,8 +62,58 @@ class SetRun(Protocol):
         """Rounds played, (1,)."""
 
 
+class SetPhases(Protocol):
+    """The phases of one run: arms to play, and what is learned from their mean rewards."""
+
+    phase: int  # the one that was opened last
+    numbers: list[int]  # of its arms, where they are finitely many; else -1
+
+    def open(self) -> tuple[F64, int, Work]:
+        """Begin the next phase; return its arms, the plays of each, and what that took."""
+
+    def close(self, arms: F64, n: int, means: F64) -> None:
+        """Learn from this phase's mean rewards, less the intercept."""
+
+
+class PhaseRun:
+    """One replication in progress, of a learner that plays each arm of a phase equally often."""
+
+    def __init__(
+        self, phases: SetPhases, problem: Any, words: U64, engine: str, horizon: int
+    ) -> None:
+        self.phases: Any = phases
+        self.problem, self.engine, self.horizon = problem, engine, horizon
+        self.law = problem.law(words, engine)
+        self.t = 0
+        self.log = BlockLog()
+
+    @property
+    def played(self) -> I64:
+        """Rounds played, (1,)."""
+        return np.array([self.t])
+
+    def advance(self, budget: int = 1) -> bool:
+        """Play a phase and say whether the horizon is reached."""
+        arms, n, work = self.phases.open()
+        self.log.work.append(work)
+        means = []
+        for arm, number in zip(arms, self.phases.numbers, strict=True):
+            last = min(self.t + n, self.horizon)
+            self.log.blocks.append(PlayBlock(self.phases.phase, self.t + 1, last, arm, number))
+            self.t += n
+            if self.t >= self.horizon:  # nothing is learned from a phase that is cut short
+                return True
+            means.append(draw_mean(self.problem, self.law, arm, number, n, self.engine))
+        self.phases.close(arms, n, np.array(means))
+        return False
+
+
 class SetLearner(Learner):
     """A learner on an arm set; subclasses are frozen dataclasses."""
+
+    def plays_on(self, region: Any) -> bool:
+        """Return whether this learner can play on an arm set."""
+        return True
 
     def start(
         self,
@@ -70,13 +123,13 @@ class SetLearner(Learner):
         low: float = -math.inf,
         high: float = math.inf,
         intercept: float = 0.0,
-    ) -> SpannerPlayer:
+    ) -> SetPlayer:
         """Begin live decisions on an arm set."""
         raise NotImplementedError
 
     def starter(
         self, state: Mapping[str, Any], bounds: tuple[float, float], arms: Any
-    ) -> Callable[[], SpannerPlayer]:
+    ) -> Callable[[], SetPlayer]:
         """Return what starts a player as the one of a saved state was started."""
         if arms is None:
             raise StateError("arms", "must be given: the arm set is not in the state")

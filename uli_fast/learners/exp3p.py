@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -57,6 +57,16 @@ class Exp3P(TunedLearner):
         """Return constant K log(10 K / delta)."""
         constant = PAPER if self.constant is None else self.constant
         return constant * len(arms) * log_term(len(arms), delta)
+
+    def least_constant(self, d: int) -> float:
+        """Return the smallest constant that is proved for phases, on any number of arms."""
+        return self.proved_constant
+
+    def in_mode(self, mode: str, d: int) -> Exp3P:
+        """Return this base with its constant as a mode of the meta-algorithm has it."""
+        if self.constant is not None:
+            return self
+        return replace(self, constant=self.proved_constant if mode == "sharp" else PAPER)
 
     def rates(self, k: int, rounds: int, delta: float) -> tuple[float, float]:
         """Return gamma = min(1/2, sqrt(k log(10 k / delta) / T)) and eta = gamma / k."""

@@ -1,13 +1,14 @@
 """GeometricHedge.P with John's exploration, the adversarial base for linear arms.
 
 Deviation: the paper names the algorithm and leaves its parameters open; eta, beta,
-gamma and the constant 256 are those of docs/errata.md.
+gamma and the constant 256 are those of docs/errata.md, the smaller constant of mode "sharp" is
+that of docs/proofs_phases.md.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 
 # Nothing is proved for arms that are thinner than this part of their size in some direction.
 THINNEST = 1e-6
-# Stop the design at leverages within this factor of the rank; the proof allows 2.
+# Stop the design at leverages within this factor of the rank; with 256 the proof allows 2.
 RHO = 1.01
+# The first constant that was proved, for any rank.
+FIRST = 256.0
 
 
 @dataclass(frozen=True)
@@ -42,22 +45,23 @@ class GeometricHedge(TunedLearner):
     delta
         Probability of failure when it plays alone; MetaElimination sets its own.
     constant
-        Of g(delta) = constant d log(10 K / delta), d the rank of the arms; 256 is
-        proved, and below it MetaElimination has no guarantee.
+        Of g(delta) = constant d log(10 K / delta), d the rank of the arms. None is 256, and
+        (9 + 3.6 / sqrt(d))^2, which is 81 to 159, in mode "sharp" of MetaElimination. That much
+        is proved for its phases (docs/proofs_phases.md), below it there is no guarantee.
     """
 
     delta: float = 0.05
-    constant: float = 256.0
+    constant: float | None = None
 
     losses: ClassVar[str] = "linear"
-    proved_constant: ClassVar[float] = 256.0
-    # The proof is for 10^4 d log(10 K / delta) rounds or more.
+    # From 256 on a first phase has 10^4 d log(10 K / delta) rounds, as the first proof asked for.
     proved_rounds_each: ClassVar[float] = 1e4
     why_no_guarantee = "GeometricHedge explores for ever: it bounds regret, not every round's gap"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        object.__setattr__(self, "constant", _check.positive("constant", self.constant))
+        if self.constant is not None:
+            object.__setattr__(self, "constant", _check.positive("constant", self.constant))
 
     def check_features(self, name: str, features: F64) -> None:
         """Refuse arms that are not vectors."""
@@ -65,13 +69,27 @@ class GeometricHedge(TunedLearner):
 
     def g(self, arms: F64, delta: float) -> float:
         """Return constant d log(10 K / delta)."""
-        return self.constant * _rank(arms) * log_term(len(arms), delta)
+        constant = FIRST if self.constant is None else self.constant
+        return constant * rank_of(arms) * log_term(len(arms), delta)
+
+    def least_constant(self, d: int) -> float:
+        """Return the smallest constant that is proved for phases on arms of rank d."""
+        return (9.0 + 3.6 / math.sqrt(d)) ** 2
+
+    def in_mode(self, mode: str, d: int) -> GeometricHedge:
+        """Return this base with its constant as a mode of the meta-algorithm has it."""
+        if self.constant is not None:
+            return self
+        return replace(self, constant=self.least_constant(d) if mode == "sharp" else FIRST)
+
+    def rounds_each(self) -> float:
+        """Return how many rounds for each d log(10 K / delta) a phase has at least."""
+        known = FIRST if self.constant is None else self.constant
+        return self.proved_rounds_each if known >= FIRST else 0.0
 
     def proved_rounds(self, arms: F64, delta: float) -> float:
-        """Return from how many rounds on the Condition is proved, 0 if it is not."""
-        if self.constant < self.proved_constant:
-            return 0.0
-        return self.proved_rounds_each * _rank(arms) * log_term(len(arms), delta)
+        """Return how many rounds a phase has at least."""
+        return self.rounds_each() * rank_of(arms) * log_term(len(arms), delta)
 
     def start_phase(self, arms: F64, rounds: int, delta: float) -> CompiledPhase:
         """Start afresh: design, whitening, equal weights."""
@@ -124,7 +142,7 @@ class GeometricHedge(TunedLearner):
     def least_horizon(self, features: F64) -> float:
         """Return 9 rho^2 d log(10 K / delta), where gamma would be 1/2."""
         K = len(features)
-        return 9.0 * RHO**2 * _rank(features) * log_term(K, self.delta) if K > 1 else 0.0
+        return 9.0 * RHO**2 * rank_of(features) * log_term(K, self.delta) if K > 1 else 0.0
 
 
 def whitened(arms: F64, weights: F64) -> F64:
@@ -134,5 +152,6 @@ def whitened(arms: F64, weights: F64) -> F64:
     return designs.times(x, root)
 
 
-def _rank(arms: F64) -> int:
+def rank_of(arms: F64) -> int:
+    """Return the rank of the arms, 1 if they are all 0."""
     return max(1, designs.rank(arms))

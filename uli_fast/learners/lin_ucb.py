@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64
-from uli_fast.errors import NoGuaranteeError, UnsupportedError
+from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
-from uli_fast.learners._linear import noise_of, units_of
+from uli_fast.learners._linear import noise_of, on_vertices, started, units_of
 
 if TYPE_CHECKING:
     from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.lin_ucb import Ridge
     from uli_fast.kernels.rewards.laws import Law
+    from uli_fast.players.lin_ucb import LinUCBPlayer
     from uli_fast.problems.arms import ArmBandit
 
 
@@ -52,6 +54,10 @@ class LinUCB(ArmLearner):
         object.__setattr__(self, "R", _check.optional_noise("R", self.R))
         object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
+    def reduced(self, problem: Any) -> Any:
+        """Return the problem on the vertices of its arm set, if it has one."""
+        return on_vertices("problem", problem)
+
     def check(self, problem: ArmBandit, horizon: int) -> None:
         """Refuse arms that are not vectors."""
         _check.has_features("problem", problem.features, "LinUCB")
@@ -64,9 +70,29 @@ class LinUCB(ArmLearner):
             "so no decreasing F_ULI is known"
         )
 
-    def start(self, *arms: Any, **more: Any) -> NoReturn:
-        """Raise UnsupportedError: LinUCB is a rival for simulations."""
-        raise UnsupportedError("LinUCB has no live player; LinearElimination has one")
+    def start(
+        self,
+        arms: Any,
+        seed: int | None = None,
+        horizon: int | None = None,
+        low: float = -math.inf,
+        high: float = math.inf,
+        intercept: float = 0.0,
+    ) -> LinUCBPlayer:
+        """Begin live decisions on a (K, d) array, one arm per row, or the vertices of an arm set.
+
+        Decisions name arms by their row, of the array or of ``arms.vertices()``. Rewards are
+        unbounded by default and need R then: the noise around intercept + <theta, a> is
+        R-subgaussian. Nothing is drawn at random and nothing is tuned to a horizon, so ``seed``
+        and ``horizon`` change nothing.
+        """
+        from uli_fast.players.lin_ucb import LinUCBPlayer
+
+        return LinUCBPlayer(self, *started(arms, (seed, horizon), (low, high), intercept))
+
+    def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> LinUCBPlayer:
+        """Start a player again, as a saved state describes it."""
+        return self.start(extra["features"], low=low, high=high, intercept=extra["intercept"])
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int

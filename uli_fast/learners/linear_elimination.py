@@ -1,6 +1,8 @@
-"""Phased elimination on finitely many linear arms (PE-linear).
+"""Elimination on finitely many linear arms (PE-linear): our own blocks, and the paper's phases.
 
-Deviation: the design lives in the span of the active arms, with a pseudo-inverse
+"sharp" weighs least squares of blocks by their information and tests every arm against the leader
+by a mixture, at the end of every block (docs/proofs_linear.md). "paper" is the paper's algorithm.
+Deviation of the latter: the design lives in the span of the active arms, with a pseudo-inverse
 where the paper inverts; log log d is that of max(d, e); and F has 2048 where the paper
 has 512 (docs/errata.md).
 """
@@ -16,11 +18,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import F64, I64, Form
-from uli_fast.errors import DesignError
+from uli_fast._typing import F64, I64, Form, LinearSchedule
+from uli_fast.errors import ArgumentError, DesignError, NoGuaranteeError
 from uli_fast.geometry import designs
 from uli_fast.geometry.least_squares import influence, least_squares
 from uli_fast.guarantees import Guarantee, formula, read_arms
+from uli_fast.guarantees.linear_blocks import FLAT, RESOLVED
 from uli_fast.guarantees.phase_bounds import largest_support
 from uli_fast.guarantees.phase_bounds import linear_size as phase_size
 from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
@@ -28,7 +31,18 @@ from uli_fast.learners._linear import (
     Units,
     check_linear,
     noise_of,
+    noise_units,
+    on_vertices,
+    range_of,
+    started,
     units_of,
+)
+from uli_fast.learners._linear_blocks import (
+    SharpBlocks,
+    copied,
+    new_linear_state,
+    open_block,
+    redesign,
 )
 from uli_fast.learners._sets import BlockLog, PlayBlock, Work
 
@@ -40,14 +54,24 @@ if TYPE_CHECKING:
     from uli_fast.problems.arms import ArmBandit
 
 LARGEST_QUOTA = 4e18
+SCHEDULES = ("sharp", "paper")
+# The prior gap in units of R, where none is given.
+PRIOR_GAP = 0.2
 
 
 @dataclass(frozen=True)
 class LinearElimination(ArmLearner):
-    """Play a near-optimal design on the survivors in phases; drop what lags at a phase's end.
+    """Play a near-optimal design on the survivors in blocks; drop what lags at a block's end.
 
-    With probability 1 - delta every round's gap is at most 8 2^-l for arms and theta of norm
-    at most 1, l being its phase when no arm is ever dropped; that is below the closed form
+    "sharp", our own: with probability 1 - delta every round's gap is at most 2 c(J) / J in units of
+    R, J the information of the blocks that are over at that round and c the boundary of a mixture.
+    It is of order R sqrt(k log(K t / delta) / t), k the dimension of the arms' plane, whatever
+    theta and the arms' norms, but for 1e-8 of the largest gap (what is thinner than 1e-9 of the
+    arms' spread counts as flat). It learns about differences of means: live, ``certificate()`` has
+    what is known, and ``intervals()`` are the whole range.
+
+    "paper": with probability 1 - delta every round's gap is at most 8 2^-l for arms and theta of
+    norm at most 1, l being its phase when no arm is ever dropped; that is below the closed form
     sqrt(2048 d max(R^2 log(4 K log2(t+1)^2 / delta), loglog d + 4) / (3 t)). Others are
     rescaled: arms by their largest norm, rewards by that and ``theta_norm``; the bound comes
     back in reward units.
@@ -56,22 +80,55 @@ class LinearElimination(ArmLearner):
     ----------
     delta
         Probability with which the guarantee may fail.
+    schedule
+        "sharp" or "paper".
     R
         The noise is R-subgaussian, in reward units; None is half the declared range of the
         rewards, which always holds. Where they have no range it must be given.
+    prior_gap
+        Of "sharp": the gap, in reward units, for which it is tuned; the guarantee holds for any.
+        None is R / 5.
     theta_norm
-        A bound on the norm of theta, where rewards are intercept + <theta, a> + noise.
+        A bound on the norm of theta, where rewards are intercept + <theta, a> + noise. None is 1
+        for "paper", which needs one. "sharp" needs none: with one F is finite from round 1 on.
+    known_intercept
+        Of "sharp": False if the intercept is not known; rewards may then have any common shift,
+        and the ``intercept`` of ``start`` changes nothing.
     """
 
     delta: float = 0.05
+    schedule: LinearSchedule = "sharp"
     R: float | None = None
-    theta_norm: float = 1.0
+    prior_gap: float | None = None
+    theta_norm: float | None = None
+    known_intercept: bool = True
     has_event: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        _check.one_of("schedule", self.schedule, SCHEDULES)
         object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
         object.__setattr__(self, "R", _check.optional_noise("R", self.R))
-        object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
+        for name in ("prior_gap", "theta_norm"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _check.positive(name, value))
+        if type(self.known_intercept) is not bool:
+            raise ArgumentError("known_intercept", f"must be a bool, got {self.known_intercept!r}")
+        if self.schedule == "paper":
+            self._check_paper()
+
+    def _check_paper(self) -> None:
+        """Refuse what the paper's phases have no use for; theta is of norm 1 if nothing is said."""
+        if self.prior_gap is not None:
+            raise ArgumentError("prior_gap", 'is for schedule="sharp"')
+        if not self.known_intercept:
+            raise ArgumentError("known_intercept", 'may be False for schedule="sharp" only')
+        if self.theta_norm is None:
+            object.__setattr__(self, "theta_norm", 1.0)
+
+    def reduced(self, problem: Any) -> Any:
+        """Return the problem on the vertices of its arm set, if it has one."""
+        return on_vertices("problem", problem)
 
     def check(self, problem: ArmBandit, horizon: int) -> None:
         """Refuse arms that are not vectors."""
@@ -79,29 +136,127 @@ class LinearElimination(ArmLearner):
         noise_of(problem, self.R)
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
-        """Return F_ULI for a problem, (K, d) or an array of arms; "paper" is the closed form."""
+        """Return F_ULI for a problem, (K, d), an array of arms or a set with vertices.
+
+        ``form="paper"``: the closed form of the paper's schedule; "sharp" has none.
+        """
+        about = on_vertices("about", about)
+        if self.schedule == "sharp":
+            return self._sharp_guarantee(about, form)
         info, R = read_arms(about), noise_of(about, self.R)
-        d = check_linear(info, R, self.theta_norm)
-        scale = info.arm_norm * self.theta_norm
+        d = check_linear(info, R, self._norm)
+        scale = info.arm_norm * self._norm
         parameters = {"K": info.K, "d": d, "R": R / scale, "largest_gap": 2.0}
         if form != "paper":
             parameters["support"] = min(info.K, largest_support(d))
         return Guarantee(formula("PE-linear", form), self.delta, parameters, scale)
 
+    def _sharp_guarantee(self, about: Any, form: Form) -> Guarantee:
+        if formula("PE-linear", form) == "PE-linear":
+            raise ArgumentError("form", 'is "schedule" only, of schedule="sharp"')
+        info, R = read_arms(about), noise_of(about, self.R)
+        d = check_linear(info, R, math.inf if self.theta_norm is None else self.theta_norm)
+        k = min(d, info.K - 1) if info.features is None else self._dimension(info.features)
+        parameters = {"K": info.K, "k": max(1, k), "prior_gap": self._prior(R)}
+        largest = range_of(about)
+        if self.theta_norm is not None:
+            largest = min(largest, 2.0 * info.arm_norm * self.theta_norm)
+        if math.isfinite(largest):
+            parameters["largest_gap"] = largest / R
+        floor = self._floor(about, info.features, largest)
+        if floor > 0.0:
+            parameters["floor"] = floor / R
+        return Guarantee("PE-linear-sharp", self.delta, parameters, R)
+
+    def _floor(self, about: Any, features: F64 | None, largest: float) -> float:
+        """Return what flat directions and rounding may hide of a gap, as far as gaps are known."""
+        means = getattr(about, "means", None)
+        if means is None or features is None:
+            return FLAT * largest if math.isfinite(largest) else 0.0
+        widest = float(np.ptp(means))
+        Z = designs.affine_coordinates(features)[0]
+        affine = np.column_stack([np.ones(len(Z)), Z])
+        rest = means - affine @ np.linalg.lstsq(affine, means, rcond=None)[0]
+        shift = about.intercept if self.known_intercept else 0.0
+        resolved = RESOLVED * float(np.abs(means - shift).max())
+        if np.abs(rest).max() > FLAT * widest + resolved:
+            raise NoGuaranteeError(
+                "means differ along a direction in which arms hardly do: rescale the features"
+            )
+        return FLAT * widest + resolved
+
+    def _dimension(self, features: F64) -> int:
+        """Return the dimension of the arms' plane, refusing thin arms where theta may be long."""
+        if self.theta_norm is None and designs.is_thin(features):
+            raise NoGuaranteeError(
+                f"along some direction arms differ by less than {designs.THINNEST:g} of their "
+                "largest difference, which counts as flat: rescale the features, or give theta_norm"
+            )
+        return designs.affine_rank(features)
+
+    @property
+    def _norm(self) -> float:
+        """The bound on theta's norm that the paper's phases count on."""
+        return 1.0 if self.theta_norm is None else self.theta_norm
+
+    def _prior(self, R: float) -> float:
+        """Return the prior gap in units of R."""
+        return PRIOR_GAP if self.prior_gap is None else self.prior_gap / R
+
     def units(self, features: F64, bounds: Bounds, intercept: float) -> Units:
         """Return the scale of the proofs for these arms."""
-        return units_of(features, self.theta_norm, self.R, bounds, intercept)
+        if self.schedule == "sharp":
+            return noise_units(self.R, bounds, intercept if self.known_intercept else None)
+        return units_of(features, self._norm, self.R, bounds, intercept)
+
+    def phases(self, units: Units, features: F64, state: ArmState) -> Phases | SharpBlocks:
+        """Return the phases or blocks of a run that is played from outside."""
+        if self.schedule == "paper":
+            return Phases(self.delta, units, features, state)
+        prior = self._prior(units.scale)
+        lin = new_linear_state(features, self.delta, prior, self.known_intercept)
+        return SharpBlocks(lin, units, state)
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
+        if self.schedule == "sharp":
+            return self._begin_sharp(problem, law, record, engine, horizon)
         states, logs = new_states(law), [BlockLog() for _ in law.words]
 
         def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:
             return self._begin(problem, (law, state, record), logs[r], engine, horizon)
 
         return ArmBatch(states, OneByOne(states, law, record, begin).advance, logs=logs)
+
+    def _begin_sharp(
+        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+    ) -> ArmBatch:
+        """Allocate replications of blocks, which begin with one and the same design."""
+        from uli_fast.kernels.arms.state import play_out
+        from uli_fast.kernels.linear_elimination import play_blocks
+
+        states = new_states(law)
+        units = self.units(problem.features, (problem.low, problem.high), problem.intercept)
+        prior = self._prior(units.scale)
+        first = new_linear_state(problem.features, self.delta, prior, self.known_intercept)
+
+        def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:
+            lin, block = copied(first), open_block(state, units, problem.means)
+
+            def advance(budget: int) -> bool:
+                if state.active.sum() == 1:
+                    play_out(state, record, int(state.active.argmax()), horizon)
+                    return True
+                steps = 0 if engine == "skip" else budget
+                if play_blocks(law, state, record, lin, block, horizon, steps):
+                    redesign(lin, state.active)
+                return bool(state.clock[0] >= horizon)
+
+            return advance
+
+        return ArmBatch(states, OneByOne(states, law, record, begin).advance)
 
     def _begin(
         self, problem: ArmBandit, one: tuple[Any, ...], log: BlockLog, engine: str, horizon: int
@@ -143,19 +298,16 @@ class LinearElimination(ArmLearner):
         high: float = math.inf,
         intercept: float = 0.0,
     ) -> LinearPlayer:
-        """Begin live decisions on a (K, d) array with one arm per row.
+        """Begin live decisions on a (K, d) array, one arm per row, or the vertices of an arm set.
 
-        Decisions name arms by their row. Rewards are unbounded by default and need R then:
+        Decisions name arms by their row, of the array or of ``arms.vertices()``; ``features`` of
+        the player has the rows. Rewards are unbounded by default and need R then:
         the noise around intercept + <theta, a> is R-subgaussian. Nothing is drawn at random
         and nothing is tuned to a horizon, so ``seed`` and ``horizon`` change nothing.
         """
         from uli_fast.players.linear_elimination import LinearPlayer
 
-        _check.unused(seed, horizon)
-        features = _check.matrix("arms", arms)
-        labels = tuple(range(len(features)))
-        at = _check.number("intercept", intercept)
-        return LinearPlayer(self, labels, *_check.reward_range(low, high), features, at)
+        return LinearPlayer(self, *started(arms, (seed, horizon), (low, high), intercept))
 
     def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> LinearPlayer:
         """Start a player again, as a saved state describes it."""

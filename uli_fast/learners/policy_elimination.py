@@ -146,6 +146,11 @@ class PolicyElimination(PolicyLearner):
         _check.kept_choices("decision_points", points, table, support)
         return PolicyPlayer(self, *known)
 
+    def start_on(self, mdp: TabularMDP) -> PolicyPlayer:
+        """Begin live episodes of an MDP; of its probabilities only the first states are used."""
+        first = np.flatnonzero(mdp.initial).tolist()
+        return self.start(mdp.rewards, first, mdp.low, mdp.high, mdp.decision_points)
+
     def starter(
         self, state: Mapping[str, Any], bounds: tuple[float, float], arms: Any
     ) -> Callable[[], PolicyPlayer]:
@@ -203,8 +208,8 @@ def refuse_many(name: str, policies: int, method: str, whose: str) -> None:
         raise ArgumentError(
             name,
             f"{whose} is more than the {LARGEST_SET:,} policies that are listed one by one; "
-            "fewer stages, states or decision points (TabularMDP.restricted) help, or, "
-            "in simulations, method='search' (experimental), which lists none",
+            "ModelElimination lists none; fewer stages, states or decision points "
+            "(TabularMDP.restricted) help, or, in simulations, method='search' (experimental)",
         )
 
 

@@ -11,11 +11,16 @@ from uli_fast.errors import StateError
 from uli_fast.learners._kinds import is_learner
 from uli_fast.players._arms import Decision, Player
 from uli_fast.players._certificate import Certificate
-from uli_fast.players._described import in_reward_units, same_learner, sharp_as_it_was
+from uli_fast.players._described import (
+    in_reward_units,
+    same_learner,
+    schedule_as_it_was,
+    sharp_as_it_was,
+)
 from uli_fast.players._player import OLDER_SCHEMAS, UNIT_SCHEMAS
 from uli_fast.players._saved_states import check_numbers, verify
+from uli_fast.players._sets import VectorDecision
 from uli_fast.players.policy_elimination import PolicyDecision
-from uli_fast.players.spanner_elimination import VectorDecision
 
 # Learners and bases that are described by their parameters alone.
 _PLAIN = learners(live=True, plain=True)
@@ -48,6 +53,8 @@ def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> 
     arms
         The arm set, for players on one (SpannerElimination): it is not in the state.
     """
+    if isinstance(state, Mapping) and "forgotten" in state:
+        raise StateError("state", "has no settled decisions: only the study they are in goes on")
     return _restored(state, learner, arms, verify)
 
 
@@ -71,6 +78,7 @@ def _restored(
             spec = in_reward_units(spec, bounds)
         if state["schema"] in OLDER_SCHEMAS:
             spec = sharp_as_it_was(spec)
+        spec = schedule_as_it_was(spec)
         if learner is None:
             learner = rebuilt(spec)
         elif not is_learner(learner) or not same_learner(spec, learner, bounds):

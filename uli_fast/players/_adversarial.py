@@ -56,7 +56,7 @@ class AdversarialPlayer(Player):
             live.intercept,
         )
         self._schedule = learner.schedule(live.features, live.horizon)
-        self._tags: list[int] = []  # the phase of each decision, or UNUSED
+        self._tags: list[int] = []  # the phase of each decision that is held, or UNUSED
         self._probabilities: list[float] = []
         self._drawn: dict[int, list[float] | None] = {}  # p of each decision not yet settled
         self._phase_asked = self._phase_settled = 0
@@ -107,10 +107,9 @@ class AdversarialPlayer(Player):
 
     def absorb(self, a: int, reward: float) -> None:
         """Take in a reward of an active arm, on the unit scale."""
-        decision = self.queue.settled - 1
-        p = self._drawn[decision]
+        p = self._drawn[self.queue.settled - 1]
         self.count(a, reward)
-        if self._base is None or self._tags[decision] != self.phase:
+        if self._base is None or self._tags[self._settling] != self.phase:
             return
         i = int(np.searchsorted(self._arms_now, a))
         if p is not None:
@@ -125,12 +124,19 @@ class AdversarialPlayer(Player):
         """Do what there is to do at the end of a phase."""
 
     def _omit(self, a: int) -> None:
-        decision = self.queue.settled - 1
-        if self._base is None or self._tags[decision] != self.phase:
+        if self._base is None or self._tags[self._settling] != self.phase:
             self._omitted[a] -= 1  # it would not have been learned from anyway
             return
-        self._tags[decision] = UNUSED
+        self._tags[self._settling] = UNUSED
         self._phase_asked -= 1
+
+    @property
+    def _settling(self) -> int:
+        """The place of the decision that is being taken in, among those that are held."""
+        return self.queue.settled - 1 - self.queue.forgotten
+
+    def _forget(self, n: int) -> None:
+        del self._tags[:n], self._probabilities[:n]
 
     def _settle(self, end: int | None = None) -> None:
         super()._settle(end)
@@ -207,10 +213,11 @@ class AdversarialPlayer(Player):
         self._overlapped = bool(extra["overlapped"])
         least = extra.get("least")  # states from before know the bound of the phase alone
         self._least = math.inf if least is None else float(least)
+        settled = self._tags[: self._settling + 1].count(self.phase)
         consistent = (
-            len(self._tags) == len(self._probabilities) == len(self.queue)
+            len(self._tags) == len(self._probabilities) == len(self.queue.decisions)
             and sorted(self._drawn) == list(range(self.queue.settled, len(self.queue)))
-            and self._phase_settled == self._tags[: self.queue.settled].count(self.phase)
+            and settled <= self._phase_settled <= settled + self.queue.forgotten
             and self._phase_settled <= self._phase_asked <= len(self.queue)
             and all(0.0 < x <= 1.0 for x in self._probabilities)
             and all(p is None or all(0.0 < x <= 1.0 for x in p) for p in self._drawn.values())

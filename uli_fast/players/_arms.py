@@ -52,6 +52,7 @@ class Player(RewardPlayer[Decision]):
     # How the next arm follows from what is settled: "turns", "quotas" and "index" need no player
     # to be asked.
     chooses_by: ClassVar[str] = "asking"
+    forgets: ClassVar[bool] = True
     # Whether what is certified holds where outcomes contradict means that never change.
     allows_drift: ClassVar[bool] = False
 
@@ -240,13 +241,25 @@ class Player(RewardPlayer[Decision]):
             arms = {"names": list(self.labels)}
         return {"arms": arms}
 
+    def decision(self, id: int, content: Mapping[str, Any]) -> Decision:
+        """Return a decision as a file has it."""
+        return Decision(id, content["arm"], content["probability"])
+
     def _what(self) -> str:
         return f"{len(self.labels)} arms"
 
     # Saved states.
 
+    def forget(self) -> None:
+        """Drop the settled decisions."""
+        self._forget(self.queue.forget())
+
+    def _forget(self, n: int) -> None:
+        """Drop what is kept of each of the first n decisions."""
+
     def _saved(self) -> dict[str, Any]:
-        return {
+        largest = {"largest": self.largest} if self.queue.forgotten else {}
+        return largest | {
             "labels": list(self.labels),
             "asked": self.asked.tolist(),
             "lost": self._lost.tolist(),
@@ -285,17 +298,21 @@ class Player(RewardPlayer[Decision]):
             if values.shape != array.shape:
                 raise StateError("state", f"{key} has shape {values.shape}, not {array.shape}")
             array[:] = values
-        counts = np.bincount(np.array(self.queue.decisions, np.int64), minlength=K)
+        rest = self.asked - np.bincount(np.array(self.queue.decisions, np.int64), minlength=K)
         consistent = (
-            counts.tolist() == self.asked.tolist()
+            bool((rest >= 0).all())
+            and int(rest.sum()) == self.queue.forgotten
             and 0 <= int((self._lost + self._omitted).sum()) <= self._told_missing(saved["extra"])
             and bool((self._lost >= 0).all() and (self._lost <= self.arm_state.n).all())
             and bool((self._omitted >= 0).all())
         )
         if not consistent:
             raise StateError("state", "contradicts itself: decisions, counts and rewards differ")
-        told = (abs(r) for r in self.queue.outcomes[: self.queue.settled] if r is not None)
+        settled = self.queue.settled - self.queue.forgotten
+        told = (abs(r) for r in self.queue.outcomes[:settled] if r is not None)
         self.largest = max(told, default=0.0)
+        if self.queue.forgotten:
+            self.largest = _check.number("largest", saved["largest"])
         self._load_extra(saved["extra"])
         self._load_known(saved)
 
@@ -315,7 +332,7 @@ class Player(RewardPlayer[Decision]):
 
     def _told_missing(self, extra: Mapping[str, Any]) -> int:
         """Return how many outcomes were told to be missing."""
-        return len(self.queue.missing)
+        return self.queue.told_missing
 
     def check_state(self) -> None:
         """Refuse what no player can hold, whatever led to it."""

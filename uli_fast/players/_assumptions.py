@@ -23,6 +23,7 @@ BLOCKS = (
     "put in order by outcomes, and what made an outcome missing knew none of a later block"
 )
 MISSING = "a missing outcome would have been one like the others, whatever made it missing"
+AHEAD = "no outcome is called missing because of those of decisions asked for beyond its block"
 ROWS = "no row was chosen, left out or put in order by its own outcome or by a later one"
 CLAIMED_RULE = (
     "the rule keeps a best arm and, before every round t, no arm with a gap above "
@@ -51,6 +52,8 @@ def of_arms(player: Any, linear: bool) -> tuple[str, ...]:
         found.append(of_slope(player.intercept, player.learner))
     if player.lost:
         found.append(MISSING)
+        if linear:
+            found.append(AHEAD)
     return tuple(found)
 
 
@@ -87,6 +90,8 @@ def of_slope(intercept: float, learner: Any) -> str:
         return f"the mean of an arm a is {at}<a, theta>, with |<a, theta>| at most 1"
     norm = getattr(learner, "theta_norm", None)
     size = "" if norm is None else f", with a theta of norm at most {norm:g}"
+    if getattr(learner, "any_intercept", False) or not getattr(learner, "known_intercept", True):
+        return f"the mean of an arm a is c + <a, theta> for some c and theta{size}"
     return f"the mean of an arm a is {at}<a, theta>{size}"
 
 
@@ -97,6 +102,8 @@ def of_set(player: Any, region: Any) -> tuple[str, ...]:
         found.append(ORACLE)
     if region.own:
         found.append(LARGEST)
+    if player.lost:
+        found.append(MISSING)
     return tuple(found)
 
 

@@ -38,9 +38,9 @@ class Certificate(NamedTuple):
 
     def __repr__(self) -> str:
         """Say in words what is certain, and in which unit."""
-        what = f"every {self._what()} is within {self.bound:.6g} (reward units) of the best"
+        what = f"every {self.what} is within {self.bound:.6g} (reward units) of the best"
         if math.isinf(self.bound):
-            what = f"nothing is known yet about any {self._what()}"
+            what = f"nothing is known yet about any {self.what}"
         claim = "" if self.proved else ", by the learner's own claim"
         active = self.active
         if isinstance(active, tuple) and len(active) > MOST_SHOWN:
@@ -51,7 +51,9 @@ class Certificate(NamedTuple):
             f"active={_many(active)}, assumes={self.assumes!r})"
         )
 
-    def _what(self) -> str:
+    @property
+    def what(self) -> str:
+        """What it speaks of, one of them."""
         if isinstance(self.active, int):
             return "policy that may still be played"
         return "active arm" if self.active else "arm of this phase"

@@ -5,6 +5,9 @@ default. Now it is in reward units, and left out where half the declared range i
 
 Up to 0.7 mode "sharp" of the meta-algorithm had a multiplier of 236 and a threshold of 3.84.
 That is mode "sharp-0.7" now: its phases, and so its decisions, are others than those of "sharp".
+
+Up to 0.11 LinearElimination and SpannerElimination had the paper's schedule alone, and did not say
+so.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from uli_fast import _check
 from uli_fast._check import Bounds
 from uli_fast._registry import learners
 from uli_fast.learners.exp3p import PAPER, Exp3P
+from uli_fast.learners.geometric_hedge import FIRST
 
 # Learners whose R used to be on the unit scale.
 UNIT_SCALE = learners(unit_R_before_0_7=True)
@@ -68,10 +72,21 @@ def sharp_as_it_was(spec: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def schedule_as_it_was(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a description of 0.11 or before would be now."""
+    if "schedule" in spec:
+        return dict(spec)
+    if spec.get("type") == "LinearElimination":
+        return dict(spec) | {"schedule": "paper", "known_intercept": True}
+    if spec.get("type") == "SpannerElimination":
+        return dict(spec) | {"schedule": "paper"}
+    return dict(spec)
+
+
 def same_learner(spec: Mapping[str, Any], learner: Any, bounds: Bounds) -> bool:
     """Say whether a learner is the one described.
 
-    R and the constant of Exp3.P may be given or left out for the same.
+    R and the constant of a base may be given or left out for the same.
     """
     given = describe(learner)
     return given == spec or _spelt_out(given, bounds) == _spelt_out(spec, bounds)
@@ -86,7 +101,9 @@ def _spelt_out(spec: Mapping[str, Any], bounds: Bounds) -> dict[str, Any]:
 
 
 def _with_constant(spec: Mapping[str, Any], mode: Any) -> dict[str, Any]:
-    """Add the constant that Exp3.P has in a mode, where none is given."""
-    if spec.get("type") != "Exp3P":
-        return dict(spec)
-    return {"constant": Exp3P.proved_constant if mode == "sharp" else PAPER} | dict(spec)
+    """Add the constant that a base has in a mode, where none is given and the arms do not count."""
+    if spec.get("type") == "Exp3P":
+        return {"constant": Exp3P.proved_constant if mode == "sharp" else PAPER} | dict(spec)
+    if spec.get("type") == "GeometricHedge" and mode != "sharp":
+        return {"constant": FIRST} | dict(spec)
+    return dict(spec)

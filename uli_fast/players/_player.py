@@ -102,7 +102,16 @@ class LivePlayer:
         counts = f"{asked} asked, {asked - len(self.pending)} settled"
         return f"{type(self).__name__}({self.learner!r}, {self._what()}, {counts})"
 
+    def forget(self) -> None:
+        """Drop the settled decisions, if they are needed no more than to be told again.
+
+        Then ``state`` is without them, and only who remembers them can go on from it.
+        """
+
     # What studies need to know about a player.
+
+    # Whether it can do without its settled decisions.
+    forgets: ClassVar[bool] = False
 
     @property
     def lost(self) -> int:
@@ -118,6 +127,14 @@ class LivePlayer:
 
     def check_request(self, position: int, request: Mapping[str, Any]) -> None:
         """Refuse to repeat a decision that was asked for with something else."""
+
+    def decision(self, id: int, content: Mapping[str, Any]) -> Any:
+        """Return a decision with the very numbers that a file has of it."""
+        raise NotImplementedError
+
+    def read_outcome(self, position: int, *outcome: Any) -> Any:
+        """Return what ``tell`` is given as the queue has it; refuse what cannot have happened."""
+        raise NotImplementedError
 
     def tell_again(self, position: int, told: Any) -> None:
         """Tell an outcome as a file has it."""
@@ -192,10 +209,13 @@ class RewardPlayer(LivePlayer, Generic[D]):
 
     def tell(self, id: int, reward: float) -> None:
         """Give the reward of a decision; telling the same again changes nothing."""
-        queue = self.queue
-        position = queue.position(id)
-        if queue.tell(position, _check.reward(reward, self.low, self.high)):
+        position = self.queue.position(id)
+        if self.queue.tell(position, self.read_outcome(position, reward)):
             self._settle()
+
+    def read_outcome(self, position: int, *outcome: Any) -> float:
+        """Return a reward, if it is one."""
+        return self._read(*outcome)
 
     def tell_again(self, position: int, told: Any) -> None:
         """Tell a reward as a file has it."""

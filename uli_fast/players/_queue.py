@@ -7,6 +7,9 @@ an outcome is whatever is not None.
 
 An outcome that will never come is told as missing. Nothing is assumed about why: it may be missing
 because of what it would have been. What that does to what is learned is the player's business too.
+
+What is settled is needed no more but to be told again. A queue may forget it, if somebody else can
+say what became of a decision: the file of a study.
 """
 
 from __future__ import annotations
@@ -22,18 +25,22 @@ class DecisionQueue:
     """Decisions and outcomes; players hold one.
 
     ``decisions`` and ``outcomes`` name the two lists in saved states, ``outcome`` is what errors
-    call one of them.
+    call one of them. Positions count all decisions, the lists begin after the forgotten ones.
     """
 
     def __init__(self, decisions: str, outcomes: str, outcome: str) -> None:
         self._names, self._outcome = (decisions, outcomes), outcome
-        self.decisions: list[Any] = []  # decision 1, 2, ...
+        self.decisions: list[Any] = []  # decision 1, 2, ... but for the forgotten ones
         self.outcomes: list[Any] = []  # of each; None if it is awaited or missing
         self.missing: dict[int, str] = {}  # position of a decision without an outcome -> why
         self.settled = 0  # decisions whose outcome and all earlier ones are known
+        self.forgotten = 0  # the first of them, which are not held any more
+        self._lost = 0  # how many of those are missing
+        # What became of a decision that was forgotten: the outcome, or why it is missing.
+        self.recall: Callable[[int], tuple[Any, str | None]] | None = None
 
     def __len__(self) -> int:
-        return len(self.decisions)
+        return self.forgotten + len(self.decisions)
 
     # Asking and telling.
 
@@ -41,53 +48,78 @@ class DecisionQueue:
         """Note the next decision; return its id."""
         self.decisions.append(decision)
         self.outcomes.append(None)
-        return len(self.decisions)
+        return len(self)
 
     def position(self, id: Any) -> int:
         """Return the position of a decision, from its id."""
-        return _check.decision("id", id, len(self.decisions))
+        return _check.decision("id", id, len(self))
 
     def tell(self, position: int, outcome: Any) -> bool:
         """Note the outcome of a decision; return whether it is new."""
-        if position in self.missing:
+        new = self.is_new(position, outcome)
+        if new:
+            self.outcomes[position - self.forgotten] = outcome
+        return new
+
+    def is_new(self, position: int, outcome: Any) -> bool:
+        """Return whether an outcome is not known yet; refuse one that contradicts what is."""
+        known, why = self.became(position)
+        if why is not None:
             raise ConflictingRewardError(
-                self._outcome, f"decision {position + 1} is missing: {self.missing[position]!r}"
+                self._outcome, f"decision {position + 1} is missing: {why!r}"
             )
-        known = self.outcomes[position]
-        if known is None:
-            self.outcomes[position] = outcome
-            return True
-        if known != outcome:
+        if known is not None and known != outcome:
             raise ConflictingRewardError(
                 self._outcome,
-                f"decision {position + 1} already has {self._outcome} {_plain(known)!r}, "
-                f"got {_plain(outcome)!r}",
+                f"decision {position + 1} already has {self._outcome} {plain(known)!r}, "
+                f"got {plain(outcome)!r}",
             )
-        return False
+        return known is None
 
     def tell_missing(self, position: int, reason: Any) -> bool:
         """Note that an outcome will never come; return whether that is new."""
-        why, known = _check.text("reason", reason), self.outcomes[position]
+        why = _check.text("reason", reason)
+        new = self.is_new_missing(position, why)
+        if new:
+            self.missing[position] = why
+        return new
+
+    def is_new_missing(self, position: int, why: str) -> bool:
+        """Return whether nothing is known of a decision; refuse what contradicts what is."""
+        known, before = self.became(position)
         if known is not None:
             raise ConflictingRewardError("reason", f"decision {position + 1} already has {known!r}")
-        new = position not in self.missing
-        before = self.missing.setdefault(position, why)
-        if before != why:
+        if before is not None and before != why:
             raise ConflictingRewardError(
                 "reason", f"decision {position + 1} is missing already: {before!r}, got {why!r}"
             )
-        return new
+        return before is None
+
+    def became(self, position: int) -> tuple[Any, str | None]:
+        """Return the outcome of a decision, and why it is missing; None where neither is known."""
+        if position >= self.forgotten:
+            return self.outcomes[position - self.forgotten], self.missing.get(position)
+        if self.recall is None:
+            raise StateError("id", f"decision {position + 1} is settled, and was forgotten")
+        return self.recall(position)
 
     @property
     def waiting(self) -> bool:
         """Whether a decision is not settled."""
-        return self.settled < len(self.decisions)
+        return self.settled < len(self)
+
+    @property
+    def told_missing(self) -> int:
+        """How many outcomes were told to be missing."""
+        return self._lost + len(self.missing)
 
     @property
     def pending(self) -> tuple[int, ...]:
         """Ids of the decisions whose outcome is still awaited."""
-        waiting = range(self.settled, len(self.decisions))
-        return tuple(i + 1 for i in waiting if self.outcomes[i] is None and i not in self.missing)
+        first, waiting = self.forgotten, range(self.settled, len(self))
+        return tuple(
+            i + 1 for i in waiting if self.outcomes[i - first] is None and i not in self.missing
+        )
 
     # Settling.
 
@@ -97,39 +129,40 @@ class DecisionQueue:
         A missing outcome is None. ``settled`` counts the decision that is being taken in. With
         ``end`` no more than that many decisions are settled.
         """
-        at, last = self.settled, len(self.decisions) if end is None else end
+        at, last = self.settled, len(self) if end is None else end
         while at < last:
-            outcome = self.outcomes[at]
+            outcome = self.outcomes[at - self.forgotten]
             if outcome is None and at not in self.missing:
                 return
             self.settled = at + 1
-            take(self.decisions[at], outcome)
+            take(self.decisions[at - self.forgotten], outcome)
             at += 1
 
     def take_back(self, position: int, settled: int) -> None:
         """Forget what was told of a decision, and what has been settled since."""
-        self.outcomes[position] = None
+        self.outcomes[position - self.forgotten] = None
         self.missing.pop(position, None)
         self.settled = settled
 
-    # Looking.
-
-    def standing(self, position: int) -> tuple[Any, bool]:
-        """Return the outcome of a decision, and whether it is missing."""
-        return self.outcomes[position], position in self.missing
-
-    def told(self, position: int) -> Any:
-        """Return the outcome of a decision as JSON has it."""
-        return _plain(self.outcomes[position])
+    def forget(self) -> int:
+        """Drop what is settled; return how many decisions that were."""
+        n = self.settled - self.forgotten
+        del self.decisions[:n], self.outcomes[:n]
+        gone = [position for position in self.missing if position < self.settled]
+        for position in gone:
+            del self.missing[position]
+        self.forgotten, self._lost = self.settled, self._lost + len(gone)
+        return n
 
     # Saving, and being told what another queue was told.
 
     def saved(self) -> dict[str, Any]:
-        """Return everything, for JSON."""
+        """Return everything, for JSON; of what was forgotten, how much that is."""
         decisions, outcomes = self._names
-        return {
-            decisions: [_plain(x) for x in self.decisions],
-            outcomes: [_plain(x) for x in self.outcomes],
+        forgotten = {"forgotten": [self.forgotten, self._lost]} if self.forgotten else {}
+        return forgotten | {
+            decisions: [plain(x) for x in self.decisions],
+            outcomes: [plain(x) for x in self.outcomes],
             "missing": [[position + 1, why] for position, why in sorted(self.missing.items())],
             "settled": self.settled,
         }
@@ -142,6 +175,9 @@ class DecisionQueue:
     ) -> None:
         """Take over what ``saved`` returned; decisions and outcomes are read by the player."""
         decisions, outcomes = (saved[name] for name in self._names)
+        forgotten, lost = saved.get("forgotten", (0, 0))
+        self.forgotten = _check.whole("forgotten", forgotten, 0)
+        self._lost = _check.whole("forgotten", lost, 0, self.forgotten)
         self.decisions = [decision(x) for x in decisions]
         self.outcomes = [None if x is None else outcome(x) for x in outcomes]
         if len(self.decisions) != len(self.outcomes):
@@ -150,9 +186,10 @@ class DecisionQueue:
             raise StateError("state", f"missing must be a list, got {saved['missing']!r}")
         for id, why in saved["missing"]:
             self.tell_missing(_check.decision("missing", id, len(self)), why)
-        self.settled = _check.whole("settled", saved["settled"], 0)
-        behind = range(min(self.settled, len(self)))
-        known = all(self.outcomes[i] is not None or i in self.missing for i in behind)
+        first = self.forgotten
+        self.settled = _check.whole("settled", saved["settled"], first)
+        behind = range(first, min(self.settled, len(self)))
+        known = all(self.outcomes[i - first] is not None or i in self.missing for i in behind)
         if self.settled > len(self) or not known:
             raise StateError("state", "contradicts itself: what is settled has no outcome")
 
@@ -168,5 +205,6 @@ class DecisionQueue:
             self.missing[position] = other.missing[position]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a decision or an outcome as JSON has it."""
     return list(value) if isinstance(value, tuple) else value

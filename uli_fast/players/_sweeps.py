@@ -31,17 +31,17 @@ class Sweeps:
         self._r = r
         self.epochs = [Epoch(-1, 0.5)]  # one from every look on
         self.rest: list[int] = []  # arms of this sweep still to be asked for, the next one last
-        self.begun: list[int] = []  # epoch of the sweep of decision 1, 2, ...
+        self._epoch = 0  # of the sweep that was begun last
+        self.begun: list[int] = []  # epoch of the sweep of each decision that is held
         self.ends = bytearray()  # whether a decision is the last of its sweep
 
     def next_arm(self, active: B1) -> int:
         """Return the next arm to ask for; a sweep that begins here is of the last epoch."""
-        if self.rest:
-            self.begun.append(self.begun[-1])
-        else:
-            self.begun.append(len(self.epochs) - 1)
+        if not self.rest:
+            self._epoch = len(self.epochs) - 1
             arms = np.flatnonzero(active)[::-1].tolist()
             self.rest = [a for a in arms for _ in range(self.times(a))]
+        self.begun.append(self._epoch)
         a = self.rest.pop()
         self.ends.append(not self.rest)
         return a
@@ -56,14 +56,19 @@ class Sweeps:
             self.rest = [a for a in self.rest if active[a]]
             self.ends[-1] = not self.rest
 
+    def forget(self, n: int) -> None:
+        """Drop what is known of the first n decisions."""
+        del self.begun[:n], self.ends[:n]
+
     def copy(self, other: Sweeps) -> None:
         """Take over which sweep every decision of another player belongs to; no epochs."""
-        self.rest = list(other.rest)
+        self.rest, self._epoch = list(other.rest), other._epoch
         self.begun, self.ends = list(other.begun), bytearray(other.ends)
 
     def saved(self) -> dict[str, Any]:
         """Return everything, for JSON."""
-        return {
+        begun = [] if not self.rest or self.begun else [self._epoch]
+        return ({"epoch": begun[0]} if begun else {}) | {
             "leaders": [epoch.leader for epoch in self.epochs],
             "thetas": [epoch.theta for epoch in self.epochs],
             "asked": _as_runs(self.begun, self.ends),
@@ -76,6 +81,8 @@ class Sweeps:
         self.epochs = [Epoch(int(leader), float(theta)) for leader, theta in both]
         self.rest = [int(a) for a in saved["rest"]]
         self.begun, self.ends = _unrolled(saved["asked"], decisions)
+        last = self.begun[-1] if self.begun else saved.get("epoch", 0)
+        self._epoch = _check.whole("epoch", last, 0, len(self.epochs) - 1)
 
     def check(self, arms: list[int], active: B1) -> None:
         """Refuse invalid sweeps: arms come in order, each once and the leader r times.

@@ -76,7 +76,7 @@ class BettingPlayer(Player):
     # Learning.
 
     def _take_in(self, a: int, reward: float | None) -> None:
-        position = self.queue.settled - 1
+        position = self.queue.settled - 1 - self.queue.forgotten
         epoch = self.sweeps.begun[position]
         if epoch != self._at:
             self._enter()
@@ -366,9 +366,12 @@ class BettingPlayer(Player):
 
     # Saving.
 
+    def _forget(self, n: int) -> None:
+        self.sweeps.forget(n)
+
     def _told_missing(self, extra: Mapping[str, Any]) -> int:
         rows = [row for block in extra["blocks"] for row in block[2]]
-        return len(self.queue.missing) + sum(int(row[3]) for row in rows)
+        return self.queue.told_missing + sum(int(row[3]) for row in rows)
 
     def _extra(self) -> dict[str, Any]:
         from uli_fast.kernels.betting.book import ENTERED
@@ -407,10 +410,11 @@ class BettingPlayer(Player):
         self._whole = _check.whole("sweeps", extra["sweeps"], 0)
         gaps = (extra["gap"], extra["latest"])
         self._gap, self._latest = (math.inf if x is None else float(x) for x in gaps)
-        self.sweeps.load(extra, len(self.queue))
+        self.sweeps.load(extra, len(self.queue.decisions))
         self._turn_to(_check.whole("at", extra["at"], 0, len(self.sweeps.epochs) - 1))
         self._load_blocks(extra["blocks"])
-        self.sweeps.check(self.queue.decisions, self.arm_state.active)
+        if not self.queue.forgotten:
+            self.sweeps.check(self.queue.decisions, self.arm_state.active)
 
     def _load_blocks(self, saved: Any) -> None:
         last = 0

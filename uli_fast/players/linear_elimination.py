@@ -1,4 +1,4 @@
-"""Live phased elimination on linear arms (PE-linear).
+"""Live elimination on linear arms (PE-linear), in phases or in blocks.
 
 As on K arms, a phase closes when every decision of its quotas is settled. What is
 asked beyond them in the meantime goes to the arms of the design and counts for the
@@ -8,32 +8,41 @@ not learned from.
 A missing outcome of bounded rewards counts as the middle of the range, and the phase's test
 and intervals allow for what that may move the estimate: half the range times |x^T V^-1 a| for
 every missing outcome of an arm a. One of unbounded rewards is asked for again.
+
+Blocks (schedule "sharp") are closed in the same way. Their event is about differences of means
+(docs/proofs_linear.md, "Live"): no single mean has an interval, and the certificate is what all
+pairs say. Rounding of rewards without a range is taken at its worst, as missing ones are.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uli_fast._check import Labels
 from uli_fast._typing import F64, I64
-from uli_fast.guarantees import ArmsInfo, read_arms
+from uli_fast.guarantees import ArmsInfo, Guarantee, read_arms
 from uli_fast.learners._linear import told_by_means
-from uli_fast.learners.linear_elimination import Phases
+from uli_fast.learners._linear_blocks import SharpBlocks
 from uli_fast.players._arms import Player
+from uli_fast.players._certificate import too_large
+
+if TYPE_CHECKING:
+    from uli_fast.learners.linear_elimination import LinearElimination
 
 
 class LinearPlayer(Player):
     """Asks for each quota of the design in turn; drops what lags when the phase is settled."""
 
+    learner: LinearElimination
     widens: ClassVar[bool] = True
 
     def __init__(
         self,
-        learner: Any,
+        learner: LinearElimination,
         labels: Labels,
         low: float,
         high: float,
@@ -44,7 +53,8 @@ class LinearPlayer(Player):
         self.features, self.intercept = features, intercept
         bounds = (low, high) if math.isfinite(low) else (None, None)
         units = learner.units(features, bounds, intercept)
-        self._phases = Phases(learner.delta, units, features, self.arm_state)
+        self._phases = learner.phases(units, features, self.arm_state)
+        self._certified = math.inf  # the least that was realised, on the unit scale
         self._phase_asked: I64 = np.zeros(len(labels), np.int64)
         self._phase_settled: I64 = np.zeros(len(labels), np.int64)
         self._phase_sums: F64 = np.zeros(len(labels))
@@ -53,13 +63,29 @@ class LinearPlayer(Player):
 
     @property
     def phase(self) -> int:
-        """The phase in which settled rewards now count."""
+        """The phase, or block of "sharp", in which settled rewards now count, from 1 on."""
         return int(self.arm_state.clock[1])
 
     @property
     def quotas(self) -> dict[int | str, int]:
-        """Plays of each arm in this phase."""
+        """Plays of each arm in this phase or block."""
         return dict(zip(self.labels, self._phases.quotas().tolist(), strict=True))
+
+    def recommend(self) -> int | str:
+        """Return the active arm with the best mean of the rewards that came.
+
+        In blocks the one that all blocks together estimate best, whether it was played or not.
+        """
+        leader = self._phases.leader if isinstance(self._phases, SharpBlocks) else None
+        return super().recommend() if leader is None else self.labels[leader]
+
+    def intervals(self) -> dict[int | str, tuple[float, float]]:
+        """Return each arm's confidence interval, cut to the declared range.
+
+        In blocks that is the whole range: what they learn is about differences of means, and
+        ``certificate()`` says it.
+        """
+        return super().intervals()
 
     def _choose(self) -> int:
         quotas = self._phases.quotas()
@@ -92,13 +118,24 @@ class LinearPlayer(Player):
         if self._phase_settled[a] <= quotas[a]:
             self._phase_sums[a] += reward
         if (self._phase_settled >= quotas).all() and self.arm_state.active.sum() > 1:
-            self._phases.close(self._phase_sums, missing=self._phase_missing)
+            self._close()
             self._narrow()
+            self._certified = min(self._certified, self._realised())
             self._closed += int(quotas.sum())
             self._phase_asked -= self._phase_settled
             self._phase_settled[:] = 0
             self._phase_sums[:] = 0.0
             self._phase_missing[:] = 0
+
+    def _close(self) -> None:
+        """Learn from a phase or block whose quotas are settled."""
+        sums, missing = self._phase_sums, self._phase_missing
+        if isinstance(self._phases, SharpBlocks):
+            known = abs(self.intercept) if self.learner.known_intercept else 0.0
+            largest = 0.0 if math.isfinite(self.low) else max(self.largest, known)
+            self._phases.close(sums, missing=missing, largest=largest)
+        else:
+            self._phases.close(sums, missing=missing)
 
     def retrace(self, other: Any) -> None:
         """Be told what another player was told."""
@@ -111,10 +148,37 @@ class LinearPlayer(Player):
 
     def informed(self, info: ArmsInfo, means: F64) -> ArmsInfo:
         """Add what true means say."""
-        return told_by_means(super().informed(info, means), self.features, means - self.intercept)
+        info, above, features = super().informed(info, means), means - self.intercept, self.features
+        if not self.learner.known_intercept:
+            above, features = means - means.mean(), features - features.mean(axis=0)
+        return told_by_means(info, features, above)
+
+    def _realised(self) -> float:
+        """Return what blocks certify of all active arms, on the unit scale; nothing in phases."""
+        if not isinstance(self._phases, SharpBlocks):
+            return math.inf
+        return self._phases.certificate() / self._phases.units.slope
+
+    def _envelope(self, promise: Guarantee, t: int) -> float:
+        bound = super()._envelope(promise, t)
+        if isinstance(self._phases, SharpBlocks) and self._complete is None:
+            late = self._phases.delayed + self._phases.hidden  # by rounding, and what is flat
+            bound += late * self._phases.units.scale
+        return bound
+
+    def _refuse_rounding(self) -> None:
+        if not isinstance(self._phases, SharpBlocks):
+            super()._refuse_rounding()
+        elif self._phases.drowned:  # all other rounding is in what blocks certify
+            raise too_large(self.largest)
+
+    def _unit_gap_bound(self) -> float:
+        return min(super()._unit_gap_bound(), self._certified)
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         units, values = self._phases.units, self._phases.values
+        if isinstance(self._phases, SharpBlocks):  # which know no single mean
+            return np.full(len(self.labels), -math.inf), np.full(len(self.labels), math.inf)
         width = 2.0 ** (1 - self.phase) if self.phase > 1 else math.inf
         # Rewards in units of the proofs are X slope - offset.
         middle = (np.where(np.isfinite(values), values, 0.0) + units.offset) / units.slope
@@ -138,7 +202,15 @@ class LinearPlayer(Player):
         )
 
     def _extra(self) -> dict[str, Any]:
-        return {
+        own = {}
+        if isinstance(self._phases, SharpBlocks):
+            certified = None if math.isinf(self._certified) else self._certified
+            own = {
+                "blocks": self._phases.saved(),
+                "certified": certified,
+                "largest": self.largest,
+            }
+        return own | {
             "features": self.features.tolist(),
             "intercept": self.intercept,
             "phase_asked": self._phase_asked.tolist(),
@@ -159,3 +231,7 @@ class LinearPlayer(Player):
         self._phases.errors[:] = extra.get("errors", none)
         self._closed = int(extra["closed"])
         self._phases.values[:] = [math.nan if x is None else x for x in extra["values"]]
+        if isinstance(self._phases, SharpBlocks):
+            self._phases.load(extra["blocks"])
+            self._certified = math.inf if extra["certified"] is None else float(extra["certified"])
+            self.largest = float(extra["largest"])  # of the rewards that were learned from

@@ -139,11 +139,7 @@ class PolicyPlayer(LivePlayer):
         used. Telling the same again changes nothing.
         """
         position = self.queue.position(id)
-        number, s1 = self.queue.decisions[position]
-        policy = self._played[number]
-        seen = _check.visited("states", states, policy.shape, s1)
-        _check.followed("actions", actions, policy, seen)
-        if self.queue.tell(position, seen):
+        if self.queue.tell(position, self.read_outcome(position, states, actions)):
             self._settle()
         self._complain()
 
@@ -215,6 +211,20 @@ class PolicyPlayer(LivePlayer):
         """Refuse to give a decision again for an episode that begins elsewhere."""
         if self.queue.decisions[position][1] != request["state"]:
             raise ArgumentError("state", f"decision {position + 1} was asked for in another state")
+
+    def read_outcome(self, position: int, *outcome: Any) -> tuple[int, ...]:
+        """Return the states of an episode, if it can be that of the decision."""
+        states, actions = outcome
+        number, s1 = self.queue.decisions[position]
+        policy = self._played[number]
+        seen = _check.visited("states", states, policy.shape, s1)
+        _check.followed("actions", actions, policy, seen)
+        return seen
+
+    def decision(self, id: int, content: Mapping[str, Any]) -> PolicyDecision:
+        """Return a decision as a file has it."""
+        policy = _read_only(np.array(content["arm"], np.int8))
+        return PolicyDecision(id, policy, content["probability"])
 
     def tell_again(self, position: int, told: Any) -> None:
         """Tell an episode of which a file has the states."""

@@ -100,6 +100,9 @@ class ThompsonPlayer(Player):
         self._settle()
         return max(start, end)
 
+    def _forget(self, n: int) -> None:
+        del self.seen[:n]
+
     def _extra(self) -> dict[str, Any]:
         return {
             "seed": self.seed,
@@ -112,12 +115,13 @@ class ThompsonPlayer(Player):
         self._rng.bit_generator.state = dict(extra["rng"])
         wins = np.asarray(extra["wins"], np.float64)
         self.seen = [_check.whole("seen", x, least=0) for x in extra["seen"]]
+        first = self.queue.forgotten
         counts = wins.shape == self._wins.shape and bool((wins == np.floor(wins)).all())
         consistent = (
             counts
             and bool((wins >= 0.0).all() and (wins <= self.arm_state.n).all())
-            and len(self.seen) == len(self.queue)
-            and all(x <= min(i, self.queue.settled) for i, x in enumerate(self.seen))
+            and len(self.seen) == len(self.queue.decisions)
+            and all(x <= min(i, self.queue.settled) for i, x in enumerate(self.seen, first))
             and self.seen == sorted(self.seen)
         )
         if not consistent:

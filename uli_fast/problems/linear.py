@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 NOISES = ("gaussian", "bernoulli", "uniform")
 # Single rewards are drawn this many at a time, so that Ctrl-C is heard.
 AT_ONCE = 1 << 24
+# Arms of a larger dimension are not called by their coordinates.
+MOST_COORDINATES = 16
 
 
 class LinearBandit:
@@ -92,6 +94,14 @@ class LinearBandit:
         """Length d of an arm."""
         return self.theta.size
 
+    def on_vertices(self) -> FiniteLinearBandit:
+        """Return the same problem with the vertices of its arm set as arms.
+
+        A linear function is largest at a vertex: the best expected reward stays the same, and so
+        do the gaps. Arms are called by their coordinates.
+        """
+        raise NotImplementedError
+
     @property
     def _half_width(self) -> float:
         return self.sigma * math.sqrt(3.0)
@@ -146,6 +156,10 @@ class FiniteLinearBandit(LinearBandit, ArmBandit):
     def features(self) -> F64:
         """The arms, (K, d)."""
         return self.arms
+
+    def on_vertices(self) -> FiniteLinearBandit:
+        """Return the problem itself: its arms are listed."""
+        return self
 
     @cached_property
     def rank(self) -> int:
@@ -233,6 +247,15 @@ class ArmSetBandit(LinearBandit):
         law.mu[0] = mean
         return 0
 
+    def on_vertices(self) -> FiniteLinearBandit:
+        """Return the same problem with the vertices of its arm set as arms."""
+        return self._on_vertices
+
+    @cached_property
+    def _on_vertices(self) -> FiniteLinearBandit:
+        arms = self.arm_set.vertices()
+        return FiniteLinearBandit(self.theta, arms, self.sigma, self.noise, coordinates(arms))
+
     def gaps_of(self, arms: F64) -> F64:
         """Return the distance of arms, one per row, from the best expected reward."""
         return np.maximum(self.optimal_value - self.intercept - arms @ self.slope, 0.0)
@@ -240,6 +263,17 @@ class ArmSetBandit(LinearBandit):
     def __repr__(self) -> str:
         shown = {"theta": short(self.theta, "entries"), "arm_set": self.arm_set} | self._spread()
         return "LinearBandit(" + ", ".join(f"{k}={v}" for k, v in shown.items()) + ")"
+
+
+def coordinates(arms: F64) -> list[str] | None:
+    """Return names of arms: their coordinates, None if that is too long or does not tell them."""
+    if arms.shape[1] > MOST_COORDINATES:
+        return None
+    for digits in (6, 17):
+        names = [f"({', '.join(f'{x:.{digits}g}' for x in row)})" for row in arms.tolist()]
+        if len(set(names)) == len(names):
+            return names
+    return None
 
 
 def draw_mean(problem: Any, law: Law, arm: F64, number: int, n: int, engine: str) -> float:

@@ -42,7 +42,7 @@ def simulate_kept(
         raise ArgumentError("first_replication", f"must be 0 with a checkpoint, got {first!r}")
     check_pair(learner, problem, T, engine)
     listed = None if rounds is None else _check.recorded_rounds("rounds", rounds, T).tolist()
-    if keep_plays is None and not keeps_plays(problem, listed, T, M):
+    if keep_plays is None and not keeps_plays(learner.reduced(problem), listed, T, M):
         keep_plays = False
     identity = {
         "learner": repr(learner) if is_plain(learner) else fingerprint(learner),

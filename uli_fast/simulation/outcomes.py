@@ -40,6 +40,7 @@ class RunSetting:
     replications: int
     rounds: I64
     seed: int
+    shown: str = ""  # the problem as it was given, where another is played in its place
     began: float = field(default_factory=lambda: time.perf_counter())
 
     def runs(
@@ -51,7 +52,7 @@ class RunSetting:
             decisions,
             phases,
             began=self.began,
-            problem=repr(self.problem),
+            problem=self.shown or repr(self.problem),
             horizon=self.horizon,
             seed=self.seed,
             engine=self.engine,

@@ -88,15 +88,16 @@ def simulate(
     chosen = check_pair(learner, problem, T, engine)
     if keep_plays and not isinstance(learner, ArmLearner):
         raise ArgumentError("keep_plays", "is for learners on finitely many arms")
-    guarantee = learner.guarantee_if_any(problem)
-    setting = RunSetting(learner, problem, T, chosen, M, recorded, entropy)
+    played = learner.reduced(problem)
+    guarantee = learner.guarantee_if_any(played)
+    setting = RunSetting(learner, played, T, chosen, M, recorded, entropy, repr(problem))
     outcome: Any
     if isinstance(learner, SetLearner):
         outcome = SetOutcome(setting)
     elif isinstance(learner, PolicyLearner):
         outcome = PolicyOutcome(setting)
     else:
-        keep = keeps_plays(problem, recorded, T, M) if keep_plays is None else bool(keep_plays)
+        keep = keeps_plays(played, recorded, T, M) if keep_plays is None else bool(keep_plays)
         outcome = ArmOutcome(setting, keep)
     with progress_bar(progress, M) as bar:
         play_all(outcome, M, (entropy, offset), threads, bar)
@@ -112,6 +113,7 @@ def check_pair(learner: Any, problem: Any, horizon: int, engine: str) -> Played:
         (ArmLearner, ArmBandit, "a bandit with finitely many arms"),
     ):
         if isinstance(learner, kind):
+            problem = learner.reduced(problem)
             if not isinstance(problem, played_on):
                 raise ArgumentError("problem", f"is not {what}: {problem!r}")
             break

@@ -8,7 +8,8 @@ look for what is sharp: events whose probability can be computed, an adversary t
 worst the event allows, identities that hold to the last digit.
 
 Rows whose statement begins with "Ours" are about our own proofs (docs/proofs.md,
-docs/proofs_models.md), not about the paper.
+docs/proofs_models.md, docs/proofs_linear.md, docs/proofs_sets.md, docs/proofs_caps.md), not about
+the paper.
 
 An *illustration* shows a figure and proves nothing; it fails if the figure is not there.
 """
@@ -34,7 +35,10 @@ THEMES = (
     "meta",
     "concentration",
     "linear",
+    "linear_blocks",
     "spanners",
+    "sharp_spanners",
+    "caps",
     "policies",
     "policy_runs",
     "models",

@@ -342,8 +342,8 @@ def learners_with_f() -> list[tuple[Any, Any, int]]:
     return [
         (uli.SuccessiveElimination(0.1), flat, 10**9),
         (uli.PhasedElimination(0.1), flat, 10**9),
-        (uli.LinearElimination(0.1, R=1.0), linear, 10**10),
-        (uli.SpannerElimination(0.1, R=1.0), linear, 10**12),
+        (uli.LinearElimination(0.1, "paper", R=1.0), linear, 10**10),
+        (uli.SpannerElimination(0.1, schedule="paper", R=1.0), linear, 10**12),
         (uli.PolicyElimination(0.1, "sharp"), mdp, 10**9),
     ]
 

@@ -82,7 +82,7 @@ def norms(quick: bool) -> VerifyOutcome:
         arms = random_arms(rng, K, d)
         theta = rng.standard_normal(d)
         problem = uli.LinearBandit(theta / np.linalg.norm(theta), arms)
-        runs = simulate(uli.LinearElimination(delta, R=1.0), problem, 10**9, seed=seed)
+        runs = simulate(uli.LinearElimination(delta, "paper", R=1.0), problem, 10**9, seed=seed)
         gone = runs.eliminated_at[0]
         for phase in runs.phases[0][:-1]:  # the last is cut by the horizon
             m = phase_size(phase.number, K, d, delta)
@@ -119,7 +119,9 @@ def event(quick: bool) -> VerifyOutcome:
     missed = [exact.two_sided(2.0**-p * math.sqrt(n) / sigma) for p, n in enumerate(plays, 1)]
     rate = exact.any_of(missed * d)
     problem = uli.LinearBandit([0.3, 0.3], arms, sigma=sigma)
-    runs = simulate(uli.LinearElimination(delta, R=1.0), problem, d * sum(plays), M, 3, rounds=[1])
+    runs = simulate(
+        uli.LinearElimination(delta, "paper", R=1.0), problem, d * sum(plays), M, 3, rounds=[1]
+    )
     count = int((~runs.event_held).sum())
     z = exact.sigmas(count, M, rate)
     return VerifyOutcome(
@@ -160,7 +162,7 @@ def adversary(arms: F64, gap: float, delta: float, phases: int) -> tuple[int, bo
     from uli_fast.learners._arms import empty_state
     from uli_fast.learners.linear_elimination import Phases
 
-    learner, state = uli.LinearElimination(delta, R=1.0), empty_state(len(arms))
+    learner, state = uli.LinearElimination(delta, "paper", R=1.0), empty_state(len(arms))
     run = Phases(delta, learner.units(arms, (None, None), 0.0), arms, state)
     theta, against, ends = np.array([gap, -gap]) / 2.0, np.array([-1.0, 1.0]), []
     for phase in range(1, phases + 1):
@@ -191,13 +193,13 @@ def bound(quick: bool) -> VerifyOutcome:
     t = ends[phase - 1]  # e_2 is active to the end of phase 8, at least
     log = math.log(4.0 * K * math.log2(t + 1.0) ** 2 / delta)
     printed = math.sqrt(512.0 * d * (log + 4.0) / (3.0 * t))  # with the 4 inside: the larger one
-    ours = uli.LinearElimination(delta, R=1.0).guarantee((K, d), form="paper").bound(t)
+    ours = uli.LinearElimination(delta, "paper", R=1.0).guarantee((K, d), form="paper").bound(t)
     worst, in_time = 0.0, True
     for K, d, delta in [(K, d, x) for K in (2, 1000) for d in (1, 5, 50) for x in (0.5, 1e-6)]:
         # A phase has m_l plays, and at most one more for each arm of its design.
         number, sizes = np.arange(1, 25), [phase_size(p, K, d, delta) for p in range(1, 25)]
         ends_of = np.cumsum(np.array(sizes) + largest_support(d))
-        guarantee = uli.LinearElimination(delta, R=1.0).guarantee((K, d), form="paper")
+        guarantee = uli.LinearElimination(delta, "paper", R=1.0).guarantee((K, d), form="paper")
         worst = max(worst, float((8.0 * 2.0**-number / guarantee.bound(ends_of)).max()))
         in_time &= bool((number <= np.log2(np.cumsum(np.append(0.0, sizes[:-1])) + 2.0)).all())
     return VerifyOutcome(
@@ -222,6 +224,6 @@ def linear_uli(quick: bool) -> VerifyOutcome:
     rng = np.random.default_rng(5)
     problem = uli.LinearBandit([0.7, 0.5, -0.3], random_arms(rng, 20, 3))
     M = 200 if quick else 5000
-    learner = uli.LinearElimination(0.1, R=1.0)
+    learner = uli.LinearElimination(0.1, "paper", R=1.0)
     runs = simulate(learner, problem, 10**12, M, seed=6)
     return uli_outcome(runs, "20 arms in 3 dimensions", learner.guarantee(problem, form="paper"))

@@ -102,10 +102,10 @@ def meta_bound(quick: bool) -> VerifyOutcome:
 def meta_outcome(learner: Any, problem: Any, phases: int, M: int, seed: int) -> VerifyOutcome:
     """Run whole phases; count eliminations that come late, and best arms that are lost."""
     K, exp3p = problem.n_arms, type(learner.base) is uli.Exp3P
-    c = learner.phase_base.constant
+    c: Any = learner.base_on(problem.features).constant
     size = c * (K if exp3p else problem.rank)
     sharp = 4.0 * (2.0 + 8.0 / math.sqrt(2.0 * size)) ** 2
-    sharp = sharp if exp3p else max(sharp, 5000.0 / c)
+    sharp = sharp if exp3p or c < 256.0 else max(sharp, 5000.0 / c)
     mode = {"paper": 576.0, "sharp": sharp}[learner.mode]
     logs = [math.log(20.0 * K * m**2 / learner.delta) for m in range(1, phases + 1)]
     lengths = [mode * size * log * 2**m for m, log in enumerate(logs, start=1)]

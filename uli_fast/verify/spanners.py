@@ -96,7 +96,7 @@ def spanner(quick: bool) -> VerifyOutcome:
     for i, (region, theta) in enumerate(random_sets(2, 8 if quick else 60)):
         problem = uli.LinearBandit(theta, arm_set=region, sigma=0.5)
         best, _ = region.maximize(theta)
-        run = begun(uli.SpannerElimination(0.05, C, MODES[i // 4 % 2], R=1.0), problem, i)
+        run = begun(uli.SpannerElimination(0.05, C, "paper", MODES[i // 4 % 2], R=1.0), problem, i)
         for _ in range(5 if quick else 8):
             active, _, _ = run.phases.active(run.phases.phase + 1)
             run.advance()
@@ -133,7 +133,7 @@ def box(quick: bool) -> VerifyOutcome:
         d = int(rng.integers(2, 6))
         k = int(rng.integers(1, d))
         basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
-        learner = uli.SpannerElimination(0.05, C=1.5, mode="paper", R=1.0)
+        learner = uli.SpannerElimination(0.05, 1.5, "paper", "paper", R=1.0)
         flat = rng.standard_normal((20, k)) @ basis[:, :k].T
         flat /= np.linalg.norm(flat, axis=1).max()
         run = begun(learner, uli.LinearBandit(np.zeros(d), flat), 0)
@@ -168,7 +168,7 @@ def norm(quick: bool) -> VerifyOutcome:
         d = 2 + i % 3
         arms = rng.standard_normal((40, d)) * 10.0 ** rng.uniform(-2, 0, d)
         arms /= np.linalg.norm(arms, axis=1).max()
-        learner = uli.SpannerElimination(delta, C, MODES[i % 2], R=1.0)
+        learner = uli.SpannerElimination(delta, C, "paper", MODES[i % 2], R=1.0)
         run = begun(learner, uli.LinearBandit(np.eye(d)[0], arms), i)
         for m in range(1, 8):
             active, _, _ = run.phases.active(m)
@@ -220,7 +220,7 @@ def event(quick: bool) -> VerifyOutcome:
             missed.append(sum(exact.two_sided(z) / 2.0 for z in sides))
     rate = exact.any_of(missed)
     problem = uli.LinearBandit(theta, np.eye(d), sigma=sigma)
-    learner, count = uli.SpannerElimination(delta, C, R=1.0), 0
+    learner, count = uli.SpannerElimination(delta, C, "paper", R=1.0), 0
     for r in range(M):
         run, held = begun(learner, problem, 5, r), True
         for m in range(1, phases + 1):
@@ -252,7 +252,9 @@ def worst_case(quick: bool) -> VerifyOutcome:
                 gap = side * 2.0 * 2.0**-m
                 theta = np.array([gap, -gap]) / 2.0
                 run = begun(
-                    uli.SpannerElimination(mode=mode, R=1.0), uli.LinearBandit(theta, np.eye(2)), 0
+                    uli.SpannerElimination(0.05, 1.2, "paper", mode, R=1.0),
+                    uli.LinearBandit(theta, np.eye(2)),
+                    0,
                 )
                 run.advance()
                 run.phases.theta = theta + NEARLY * 2.0 ** (-m - 1) * np.array([-1.0, 1.0])
@@ -292,7 +294,7 @@ def trap(quick: bool) -> VerifyOutcome:
     ours = dict.fromkeys(MODES, 0)
     for mode in MODES:
         learner, problem = (
-            uli.SpannerElimination(0.1, 1.1, mode, R=1.0),
+            uli.SpannerElimination(0.1, 1.1, "paper", mode, R=1.0),
             uli.LinearBandit(theta, TRAP),
         )
         for r in range(M):
@@ -323,7 +325,7 @@ def spanner_bound(quick: bool) -> VerifyOutcome:
     """
     worst, in_time, cases = 0.0, True, 0
     for d, C, delta in [(d, C, x) for d in (1, 2, 20) for C in (1.01, 2.0) for x in (0.5, 1e-6)]:
-        learner, m = uli.SpannerElimination(delta, C, R=1.0), np.arange(1, 25)
+        learner, m = uli.SpannerElimination(delta, C, "paper", R=1.0), np.arange(1, 25)
         plays = np.array([math.ceil(learner.phase_size(i, d, 1.0) / d) for i in m.tolist()])
         ends = np.cumsum(d * plays.astype(float))
         guarantee = learner.guarantee((9, d), form="paper")
@@ -352,7 +354,7 @@ def spanner_uli(quick: bool) -> VerifyOutcome:
     beyond, telling = 0, 0
     for i, (region, theta) in enumerate(random_sets(8, 8)):
         problem = uli.LinearBandit(theta, arm_set=region, sigma=1.0)
-        learner = uli.SpannerElimination(delta, 1.2, MODES[i // 4], R=1.0)
+        learner = uli.SpannerElimination(delta, 1.2, "paper", MODES[i // 4], R=1.0)
         runs = simulate(learner, problem, 10**12, M, seed=i)
         printed = learner.guarantee(problem, form="paper")
         ratio = runs.worst_ratio_against(printed)

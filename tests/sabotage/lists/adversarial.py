@@ -6,6 +6,7 @@ META = "tests/learners/test_meta_elimination.py"
 EXP3P = "tests/learners/test_exp3p.py"
 HEDGE = "tests/learners/test_geometric_hedge.py"
 CONSTANT = "tests/theory/test_exp3p_constant.py"
+HEDGE_CONSTANT = "tests/theory/test_geometric_hedge_constant.py"
 
 SABOTAGES = (
     Sabotage(
@@ -183,6 +184,27 @@ SABOTAGES = (
         "proved_constant: ClassVar[float] = 62.0",
         "proved_constant: ClassVar[float] = 58.0",
         f"{CONSTANT}::test_sixty_two_is_proved_for_the_phases_of_the_meta_algorithm",
+    ),
+    Sabotage(
+        "meta, sharp: GeometricHedge with 8.9 for 9",
+        "uli_fast.learners.geometric_hedge:GeometricHedge.least_constant",
+        "(9.0 + 3.6 / math.sqrt(d)) ** 2",
+        "(8.9 + 3.6 / math.sqrt(d)) ** 2",
+        f"{HEDGE_CONSTANT}::test_the_terms_add_up_to_nine_and_three_point_six",
+    ),
+    Sabotage(
+        "GeometricHedge explores less than its constant is proved for",
+        "uli_fast.learners.geometric_hedge:GeometricHedge.start_phase",
+        "min(0.5, 1.5 * rho * d * s)",
+        "min(0.5, 1.2 * rho * d * s)",
+        f"{HEDGE_CONSTANT}::test_the_step_constants_are_those_of_the_page",
+    ),
+    Sabotage(
+        "meta: F of GeometricHedge is about other phases than those played",
+        "uli_fast.learners.geometric_hedge:GeometricHedge.in_mode",
+        'self.least_constant(d) if mode == "sharp" else FIRST',
+        'self.least_constant(d + 3) if mode == "sharp" else FIRST',
+        f"{HEDGE_CONSTANT}::test_what_a_constant_promises",
     ),
     Sabotage(
         "meta, sharp: a first phase too short for GeometricHedge",

@@ -3,7 +3,14 @@
 from tests.sabotage.anchors import Change, Sabotage
 
 LINEAR = "tests/learners/test_linear_elimination.py"
+BLOCKS = "tests/learners/test_linear_blocks.py"
+PROOF = "tests/theory/test_linear_blocks.py"
+LIVE_BLOCKS = "tests/players/test_linear_blocks.py"
+COUPLED = f"{BLOCKS}::test_rounds_equal_naive_on_the_same_draws"
 SPANNER = "tests/learners/test_spanner_elimination.py"
+VERTICES = "tests/arm_sets/test_vertices.py"
+LIN_UCB_PLAYER = "tests/players/test_lin_ucb.py"
+SHARP = "tests/learners/test_sharp_spanner.py"
 
 SABOTAGES = (
     Sabotage(
@@ -42,6 +49,139 @@ SABOTAGES = (
         f"{LINEAR}::test_the_bound_has_2048",
     ),
     Sabotage(
+        "blocks are weighed alike",
+        "uli_fast.kernels.linear.blocks:_add",
+        "inverse, w = inverse_of(L), 1.0 / pair",
+        "inverse, w = inverse_of(L), 1.0",
+        COUPLED,
+    ),
+    Sabotage(
+        "the leader is the first arm",
+        "uli_fast.kernels.linear.blocks:_look",
+        "if values[i] > most:",
+        "if leader < 0:",
+        COUPLED,
+    ),
+    Sabotage(
+        "L without K - 1",
+        "uli_fast.guarantees.linear_blocks:LinearBlocks.level",
+        "math.log(self.K - 1) - math.log(self.delta)",
+        "-math.log(self.delta)",
+        f"{BLOCKS}::test_golden_figures",
+    ),
+    Sabotage(
+        "a test of blocks that is too eager by log 2",
+        "uli_fast.guarantees.linear_blocks:LinearBlocks.level",
+        "math.log(self.K - 1) - math.log(self.delta)",
+        "math.log(self.K - 1) - math.log(self.delta) - math.log(2.0)",
+        f"{BLOCKS}::test_golden_figures",
+    ),
+    Sabotage(
+        "the variance of a block is weighed once",
+        "uli_fast.kernels.linear.blocks:_add",
+        "lin.H[i, j] += w * w * inverse[i, j]",
+        "lin.H[i, j] += w * inverse[i, j]",
+        COUPLED,
+    ),
+    Sabotage(
+        "the variance of a block is taken for a quarter of it",
+        "uli_fast.kernels.linear.blocks:_add",
+        "lin.H[i, j] += w * w * inverse[i, j]",
+        "lin.H[i, j] += 0.25 * w * w * inverse[i, j]",
+        f"{BLOCKS}::test_two_equal_arms_fail_almost_as_often_as_delta_allows",
+    ),
+    Sabotage(
+        "F counts a look that is not over yet",
+        "uli_fast.guarantees.linear_blocks:table",
+        "return ends, (largest, *np.minimum(falling, largest).tolist())",
+        "return ends, (*np.minimum(falling, largest).tolist(), largest)",
+        f"{BLOCKS}::test_the_table_is_the_clock_of_the_page",
+    ),
+    Sabotage(
+        "the first block is played twice",
+        "uli_fast.kernels.linear.blocks:quotas",
+        "lin.sizes[min(block, lin.sizes.size) - 1]",
+        "lin.sizes[max(min(block, lin.sizes.size) - 2, 0)]",
+        f"{BLOCKS}::test_the_realised_certificate_is_that_of_the_page",
+    ),
+    Sabotage(
+        "other pivots forget the variance",
+        "uli_fast.kernels.linear.blocks:_settle",
+        "lin.s[:r], lin.H[:r, :r] = s, H",
+        "lin.s[:r] = s",
+        f"{PROOF}::test_blocks_and_looks_change_coordinates_without_changing_anything",
+    ),
+    Sabotage(
+        "pairs are bounded by one distance from the mean",
+        "uli_fast.kernels.linear.designs:largest_pair",
+        "4.0 * far.max() ** 2",
+        "far.max() ** 2",
+        f"{PROOF}::test_the_largest_pair_is_found",
+    ),
+    Sabotage(
+        "a pruned arm gives its weight to nobody",
+        "uli_fast.kernels.linear.designs:prune",
+        "nu[on[basis[i]]] = max(nu[on[basis[i]]] + A[i, f] * step, 0.0)",
+        "nu[on[basis[i]]] = max(nu[on[basis[i]]], 0.0)",
+        f"{PROOF}::test_pruning_keeps_the_moments",
+    ),
+    Sabotage(
+        "more than 1500 arms count on exact pairs",
+        "uli_fast.guarantees.linear_blocks:LinearBlocks.leverage",
+        "affine if self.K > EXACT_PAIRS else min(affine, 2.0 * self.K)",
+        "min(affine, 2.0 * self.K)",
+        f"{BLOCKS}::test_more_than_1500_arms_have_the_affine_ratio",
+    ),
+    Sabotage(
+        "missing rewards of blocks are forgotten",
+        "uli_fast.kernels.linear.blocks:_look",
+        "ahead -= lin.error[leader] + lin.error[a]",
+        "ahead -= 0.0",
+        f"{LIVE_BLOCKS}::test_missing_outcomes_count_at_their_worst_and_no_worse",
+    ),
+    Sabotage(
+        "the event of blocks is not watched",
+        "uli_fast.kernels.linear.blocks:_watch",
+        "if noise >= lin.least[1, a]:",
+        "if noise >= 3.0 * lin.least[1, a]:",
+        f"{BLOCKS}::test_the_event_breaks_more_often_than_the_best_arm_is_dropped",
+    ),
+    Sabotage(
+        "the last arm of blocks shares its plays with the dropped ones",
+        "uli_fast.learners._linear_blocks:redesign",
+        "lin.weights[:] = active",
+        "pass",
+        f"{LIVE_BLOCKS}::test_the_last_arm_is_played_alone",
+    ),
+    Sabotage(
+        "the certificate of blocks forgets what is missing",
+        "uli_fast.kernels.linear.blocks:realised",
+        "found = max(found, ahead + c + errors[a] + errors[b])",
+        "found = max(found, ahead + c)",
+        f"{LIVE_BLOCKS}::test_the_certificate_of_a_look_has_what_is_missing",
+    ),
+    Sabotage(
+        "live blocks do not allow for rounding",
+        "uli_fast.players.linear_elimination:LinearPlayer._close",
+        "self._phases.close(sums, missing=missing, largest=largest)",
+        "self._phases.close(sums, missing=missing, largest=0.0)",
+        f"{LIVE_BLOCKS}::test_rounding_is_within_what_is_allowed_for",
+    ),
+    Sabotage(
+        "what is asked ahead of a block is forgotten",
+        "uli_fast.players.linear_elimination:LinearPlayer._take",
+        "self._phase_asked -= self._phase_settled",
+        "self._phase_asked[:] = 0",
+        f"{LIVE_BLOCKS}::test_what_is_asked_beyond_a_block_counts_for_the_next",
+    ),
+    Sabotage(
+        "what was saved before there were blocks is read as theirs",
+        "uli_fast.players._described:schedule_as_it_was",
+        '{"schedule": "paper", "known_intercept": True}',
+        '{"schedule": "sharp", "known_intercept": True}',
+        "tests/older/test_0_6_0.py",
+    ),
+    Sabotage(
         "LinUCB shrinks too much",
         "uli_fast.kernels.lin_ucb:absorb",
         "ridge.square[a] -= along * along * shrink",
@@ -49,8 +189,78 @@ SABOTAGES = (
         "tests/learners/test_lin_ucb.py::test_rounds_equal_naive_on_the_same_draws",
     ),
     Sabotage(
+        "vertices that Qhull left out are not missed",
+        "uli_fast.arm_sets._vertices:_check_edges",
+        "common.sum(axis=1) - 1 < d",
+        "common.sum(axis=1) - 1 < 0",
+        f"{VERTICES}::test_a_list_that_is_not_whole_is_refused",
+        also=(
+            Change(
+                "uli_fast.arm_sets.polyhedral:Polytope._vertices",
+                "> 1e-7 * self._chart.size()",
+                "> 1e7 * self._chart.size()",
+            ),
+        ),
+    ),
+    Sabotage(
+        "a flat polytope is taken for one with an interior",
+        "uli_fast.arm_sets._vertices:vertices_of",
+        "lying = _room(rows) <= MEETS",
+        "lying = _room(rows) < 0.0",
+        f"{VERTICES}::test_flat_polytopes",
+    ),
+    Sabotage(
+        "of two parallel rows the wider counts",
+        "uli_fast.arm_sets._vertices:_distinct",
+        "order = np.lexsort(right[None])",
+        "order = np.lexsort(-right[None])",
+        f"{VERTICES}::test_a_wider_copy_of_a_row_changes_nothing",
+    ),
+    Sabotage(
+        "flat sides of a box have two ends",
+        "uli_fast.arm_sets.polyhedral:Box._vertices",
+        "(lo, hi) if lo < hi else (lo,)",
+        "(lo, hi)",
+        f"{VERTICES}::test_sets_that_are_known_have_their_vertices",
+    ),
+    Sabotage(
+        "an l1 ball has one end of every axis",
+        "uli_fast.arm_sets.polyhedral:L1Ball._vertices",
+        "np.vstack([ends, -ends])",
+        "np.vstack([ends, ends])",
+        f"{VERTICES}::test_sets_that_are_known_have_their_vertices",
+    ),
+    Sabotage(
+        "live LinUCB: widths of what came, not of what was asked for",
+        "uli_fast.players.lin_ucb:LinUCBPlayer._choose",
+        "came._replace(square=asked.square)",
+        "came",
+        f"{LIN_UCB_PLAYER}::test_delays_are_those_of_the_page",
+    ),
+    Sabotage(
+        "live LinUCB never inverts again",
+        "uli_fast.players.lin_ucb:_take",
+        "count % REFRESH == 0",
+        "count < 0",
+        f"{LIN_UCB_PLAYER}::test_matrices_are_inverted_again_as_often_as_in_the_kernel",
+    ),
+    Sabotage(
+        "live LinUCB: missing outcomes count as bad ones",
+        "uli_fast.players.lin_ucb:LinUCBPlayer._absorb_missing",
+        "self.count(a, 0.0)",
+        "self.absorb(a, 0.0)",
+        f"{LIN_UCB_PLAYER}::test_a_missing_outcome_is_asked_for_but_not_learned_from",
+    ),
+    Sabotage(
+        "live LinUCB: intervals do not allow for what is missing",
+        "uli_fast.players.lin_ucb:LinUCBPlayer._unit_intervals",
+        "half += np.abs(spread @ x[lost > 0].T) @ (0.5 * units.slope * lost[lost > 0])",
+        "half += 0.0",
+        f"{LIN_UCB_PLAYER}::test_intervals_allow_for_what_is_missing_on_a_range",
+    ),
+    Sabotage(
         "the spanner's box is dropped",
-        "uli_fast.learners.spanner_elimination:Boxed.__init__",
+        "uli_fast.learners._spanner_sets:Boxed.__init__",
         "self.oracle = self._built(self.exact)",
         "self.exact, self.oracle = True, self._built(False)",
         f"{SPANNER}::test_the_trap_is_escaped_in_four_hundred_runs",
@@ -71,10 +281,105 @@ SABOTAGES = (
     ),
     Sabotage(
         "a live phase on vectors closes early",
-        "uli_fast.players.spanner_elimination:SpannerPlayer._take_in",
+        "uli_fast.players._sets:SetPlayer._count",
         "if (self._counts == self._n).all():",
         "if (self._counts >= self._n - 1).all():",
         "tests/players/test_spanner_elimination.py::"
         "test_live_play_gives_the_blocks_of_the_simulation",
+    ),
+    Sabotage(
+        "sharp spanner: placeholders are given a mean",
+        "uli_fast.learners._sharp_spanner:SharpPhases.close",
+        "spanner, y = self._found, np.zeros(self.region.dimension)",
+        "spanner, y = self._found, np.ones(self.region.dimension)",
+        f"{SHARP}::test_means_are_interpolated_and_placeholders_count_nothing",
+    ),
+    Sabotage(
+        "sharp spanner: the box is symmetric, as the paper's",
+        "uli_fast.learners._sharp_spanner:SharpPhases._box",
+        "np.concatenate([self.high, -self.low])",
+        "np.full(2 * len(rows), self.learner.C)",
+        f"{SHARP}::test_the_next_phase_keeps_to_where_coefficients_lay",
+    ),
+    Sabotage(
+        "sharp spanner: the box is of the phase before",
+        "uli_fast.learners._sharp_spanner:SharpPhases._plays",
+        "self.low, self.high = spanner.low - room, spanner.high + room",
+        "if self.phase == 1:\n"
+        "            self.low, self.high = spanner.low - room, spanner.high + room",
+        f"{SHARP}::test_phases_equal_the_page",
+    ),
+    Sabotage(
+        "sharp spanner: what placeholders hide is forgotten",
+        "uli_fast.learners._sharp_spanner:SharpPhases._widths",
+        "self._size.length * float(np.linalg.norm(D[~real]))",
+        "0.0",
+        f"{SHARP}::test_what_placeholders_hide_is_allowed_for",
+    ),
+    Sabotage(
+        "sharp spanner: no union over phases",
+        "uli_fast.guarantees.spanner_blocks:SpannerSize._log",
+        "math.log(self.m) + math.log(self.m + 1) - math.log(self.delta)",
+        "-math.log(self.delta)",
+        "tests/theory/test_spanner_blocks.py::test_shares_of_delta_add_up",
+    ),
+    Sabotage(
+        "sharp spanner: Q of half the widths",
+        "uli_fast.guarantees.spanner_blocks:quantile",
+        "return top * _least",
+        "return 0.5 * top * _least",
+        "tests/theory/test_spanner_blocks.py::test_chernoff",
+    ),
+    Sabotage(
+        "sharp spanner: phi without the other half",
+        "uli_fast.guarantees.spanner_blocks:_phi",
+        "return y + math.log1p(q)",
+        "return y + 0.0 * math.log1p(q)",
+        "tests/theory/test_spanner_blocks.py::test_the_lemma_holds_for_many_laws",
+    ),
+    Sabotage(
+        "sharp spanner: ends are not turned by a negative pivot",
+        "uli_fast.geometry.spanners:_Search.look",
+        "(low, high) if pivot > 0.0 else (high, low)",
+        "(low, high)",
+        f"{SHARP}::test_phases_equal_the_page",
+    ),
+    Sabotage(
+        "sharp spanner: ends are those of points, not of bounds",
+        "uli_fast.geometry.spanners:_Search._furthest",
+        "max(high, length * float(most)), min(low, -length * float(least))",
+        "high, low",
+        f"{SHARP}::test_an_inexact_oracle_widens_the_error_and_is_not_late",
+    ),
+    Sabotage(
+        "sharp spanner: phases last longer than F says",
+        "uli_fast.guarantees.spanner_blocks:SpannerSize.plays",
+        "needed), most, LARGEST_PHASE)",
+        "needed), 2 * most, LARGEST_PHASE)",
+        f"{SHARP}::test_an_inexact_oracle_widens_the_error_and_is_not_late",
+    ),
+    Sabotage(
+        "sharp spanner: a missing outcome costs nothing",
+        "uli_fast.players._sets:SetPlayer._off",
+        "np.asarray(self._lost / self._n *",
+        "np.asarray(0.0 * self._lost / self._n *",
+        "tests/players/test_spanner_elimination.py::"
+        "test_however_outcomes_go_missing_the_best_arm_stays",
+    ),
+    Sabotage(
+        "sharp spanner: F is claimed although outcomes are missing",
+        "uli_fast.learners._sharp_spanner:SharpPhases.in_time",
+        "return self.error <= accuracy(self.phase - 1)",
+        "return True",
+        "tests/players/test_spanner_elimination.py::"
+        "test_few_missing_outcomes_cost_a_phase_and_no_more",
+    ),
+    Sabotage(
+        "states of the paper's schedule go on as sharp ones",
+        "uli_fast.players._described:schedule_as_it_was",
+        'dict(spec) | {"schedule": "paper"}',
+        'dict(spec) | {"schedule": "sharp"}',
+        "tests/players/test_spanner_elimination.py::"
+        "test_descriptions_without_a_schedule_are_of_the_paper",
     ),
 )

@@ -91,7 +91,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "certificate: what the oracle could not exclude is cut off",
-        "uli_fast.learners.spanner_elimination:SpannerPhases.active",
+        "uli_fast.learners.spanner_elimination:SpannerPhases._box",
         "np.maximum(limits, self.spanner.reach)",
         "np.array(limits)",
         f"{EDGES}::test_a_best_arm_that_the_oracle_did_not_show_stays_in_the_box",
@@ -161,7 +161,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "certificate: sets that are not nested are taken for such",
-        "uli_fast.learners.spanner_elimination:SpannerPhases.open",
+        "uli_fast.learners._spanner_sets:SpannedPhases.open",
         "self.gap = self._largest_gap(oracle, arms)",
         "self.gap = min(self.gap, self._largest_gap(oracle, arms))",
         f"{TRUTH}::test_an_arm_of_a_set_may_come_back",

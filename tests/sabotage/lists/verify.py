@@ -35,7 +35,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "row: the spanner's box is dropped, as printed",
-        "uli_fast.learners.spanner_elimination:Boxed.__init__",
+        "uli_fast.learners._spanner_sets:Boxed.__init__",
         "self.oracle = self._built(self.exact)",
         "self.exact, self.oracle = True, self._built(False)",
         f"{VERIFY}::test_a_row_holds[bary_span-literal]",

@@ -49,6 +49,7 @@ def learners() -> dict[str, tuple[Any, Any]]:
         "Scrible": (uli.Scrible(delta=0.1), {"arms": arms, **drawn}),
         "MetaElimination": (uli.MetaElimination(uli.Exp3P(), 0.1), {"arms": 4, "seed": 1}),
         "SpannerElimination": (uli.SpannerElimination(0.5, R=1.0), {"arms": uli.arm_sets.Ball(2)}),
+        "CapElimination": (uli.CapElimination(0.5, R=0.2), {"arms": uli.arm_sets.Ball(2)}),
     }
 
 
@@ -157,7 +158,7 @@ def every_change(kind: str, most: int) -> None:
     more: dict[str, Any] = {}
     if kind == "EliminationFramework":
         more["learner"] = player.learner
-    if kind == "SpannerElimination":
+    if kind in ("SpannerElimination", "CapElimination"):
         more["arms"] = uli.arm_sets.Ball(2)
     assert uli.restore(state, **more).state() == state
     last: UliError | None = None

@@ -224,6 +224,10 @@ class TunedLearner(AdversarialLearner):
     # What a proof as a base needs: this many rounds for each log(10 K / delta) and dimension.
     proved_rounds_each: ClassVar[float] = 0.0
 
+    def rounds_each(self) -> float:
+        """Return how many rounds for each d log(10 K / delta) a phase of a base has at least."""
+        return self.proved_rounds_each
+
     def check_proof(self, features: F64) -> None:
         """Refuse arms that the proof as a base does not cover."""
 

@@ -36,6 +36,10 @@ class OptimisticPolicies(PolicyLearner):
         name = type(self).__name__
         raise UnsupportedError(f"{name} has no live player; ModelElimination has one")
 
+    def start_on(self, mdp: TabularMDP) -> NoReturn:
+        """Raise UnsupportedError: this is a rival for simulations."""
+        self.start()
+
     def kernel(self) -> ModuleType:
         """Return the kernel that plays it."""
         raise NotImplementedError

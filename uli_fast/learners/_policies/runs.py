@@ -99,6 +99,10 @@ class PolicyLearner(Learner):
         """Allocate one replication."""
         raise NotImplementedError
 
+    def start_on(self, mdp: TabularMDP) -> Any:
+        """Begin live episodes of an MDP; of its probabilities only what is possible is used."""
+        raise NotImplementedError
+
 
 def new_model(problem: TabularMDP) -> Model:
     """Allocate what a learner sees of an MDP."""
