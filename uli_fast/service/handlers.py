@@ -137,8 +137,7 @@ async def counts(request: Request) -> s.CountsAnswer:
 
 async def active(request: Request) -> s.ActiveAnswer:
     """Say what is still in play."""
-    found, room = await request.service.desk.look(lambda study: (study.active, study.room))
-    return s.ActiveAnswer(plain(found), room)
+    return s.ActiveAnswer(plain(await request.service.desk.look(lambda study: study.active)))
 
 
 async def about(request: Request) -> s.StudyAnswer:
@@ -150,6 +149,7 @@ async def about(request: Request) -> s.StudyAnswer:
             list(study.outcome_names),
             study.begun,
             study.versions,
+            study.room,
         )
     )
 
@@ -183,7 +183,7 @@ async def blocks(request: Request) -> s.BlocksAnswer:
     found = await request.service.desk.look(Study.blocks)
     return s.BlocksAnswer(
         [
-            s.BlockAnswer(x.id, x.told, [s.BlockRow(arm, *row) for arm, row in x.sums.items()])
+            s.BlockAnswer(x.id, x.told, [s.SumsAnswer(arm, *row) for arm, row in x.sums.items()])
             for x in found
         ]
     )
