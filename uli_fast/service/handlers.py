@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -247,10 +248,9 @@ def _limit(query: Mapping[str, str]) -> int:
 
 
 def _seconds(given: str) -> float:
-    try:
-        return float(given)
-    except ValueError:
-        raise ArgumentError("older_than", "must be seconds") from None
+    if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?", given, re.ASCII) is None:
+        raise ArgumentError("older_than", "must be seconds")
+    return float(given)
 
 
 def _records(rows: Iterable[Any]) -> list[s.RecordAnswer]:
