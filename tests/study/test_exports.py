@@ -8,7 +8,6 @@ import pytest
 import uli_fast as uli
 from tests.study.live import MDP, SE
 from uli_fast.errors import MissingExtraError, StudyWriteError
-from uli_fast.study import journal
 from uli_fast.study.history import DecisionRecord
 
 
