@@ -169,6 +169,15 @@ class StudyReplay:
         rows = [[self.player.labels[a], *row] for a, row in block.sums.items()]
         return {"block": block.id, "sums": rows}
 
+    def note(self, event: Event, content: Mapping[str, Any]) -> None:
+        """Record an event that the player knows."""
+        if event.kind == "ask":
+            self.note_ask(event, content)
+        elif event.kind == "block":
+            self.last = event
+        else:
+            self.note_tell(event)
+
     def note_ask(self, event: Event, content: Mapping[str, Any]) -> None:
         """Record a decision."""
         assert event.decision is not None
