@@ -1,6 +1,6 @@
 """Workers of a web app killed, servers restarted, the database stopped: and nothing is lost.
 
-``python -m tests.study.havoc 10000`` runs all of it at full size.
+``python -m tests.study.havoc`` runs all of it at full size.
 """
 
 import contextlib
@@ -10,25 +10,25 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tests.study.places import Database
-from tests.study.web import EXAMPLE, Day, Gunicorn, key
+from tests.study.places import Database, File
+from tests.study.web import EXAMPLE, Day, Gunicorn, Service, key
 from tests.support import postgres
 
 # How often what happens while 10,000 patients come in.
 KILLS, RESTARTS, STOPS = 50, 5, 3
-STUDY = "web trial"
 
 
 class Stage(NamedTuple):
     """What runs, and where the study is."""
 
     app: Gunicorn
-    server: object  # what is restarted: the service, or without one the app as a whole
-    place: object
-    database: object = None  # what is stopped
+    server: Any  # what is restarted: the service, or without one the app as a whole
+    place: Any
+    database: Any = None  # what is stopped
 
 
 @contextlib.contextmanager
@@ -39,37 +39,66 @@ def direct(folder, database):
         yield Stage(app, app, place, database)
 
 
-def happenings(stage, kills, restarts, stops, rng):
-    """Return what is to happen, in any order."""
+def on_postgres(folder, database):
+    """Let a service have the study in PostgreSQL."""
+    return served(folder, Database(database.url), database)
+
+
+def on_sqlite(folder, database):
+    """Let a service have the study in a file."""
+    return served(folder, File(folder / "trial.db"))
+
+
+@contextlib.contextmanager
+def served(folder, place, database=None):
+    """Let a service have the study, and every worker be a client of it."""
+    place.open(*the_trial()).close()
+    with contextlib.closing(Service(folder, place)) as service:
+        app = Gunicorn(folder, service.url, TRIAL_TOKEN=service.token)
+        with contextlib.closing(app):
+            yield Stage(app, service, place, database)
+
+
+def the_trial():
+    """Return the learner and the arms of the app."""
+    app = runpy.run_path(str(EXAMPLE / "intake.py"))
+    return app["LEARNER"], app["TREATMENTS"]
+
+
+def happenings(stage, kills, restarts, rng):
+    """Return what is to happen, in any order; restarts and stops come in two kinds each."""
+    stops = min(STOPS, restarts) if stage.database else 0
     hows = [(signal.SIGTERM, signal.SIGKILL)[i % 2] for i in range(restarts)]
     modes = [("fast", "immediate")[i % 2] for i in range(stops)]
-    what = [lambda: stage.app.kill_worker(rng)] * kills
-    what += [lambda how=how: stage.server.restart(how) for how in hows]
-    what += [lambda mode=mode: stopped(stage.database, mode, rng) for mode in modes]
+    what = [("kills", lambda: stage.app.kill_worker(rng))] * kills
+    what += [("restarts", lambda how=how: stage.server.restart(how)) for how in hows]
+    what += [("stops", lambda mode=mode: stop(stage.database, mode, rng)) for mode in modes]
     rng.shuffle(what)
     return what
 
 
-def stopped(database, mode, rng):
+def stop(database, mode, rng):
     """Stop the database, and start it again a while later."""
     database.stop(mode)
     time.sleep(rng.random() * 0.5)
     database.start()
 
 
-def run(stage, patients, kills, restarts, stops, seed):
+def run(stage, patients, kills, restarts, seed):
     """Let patients come in while all this happens; return what it came to."""
-    rng, begun = random.Random(seed), time.monotonic()
-    what = happenings(stage, kills, restarts, stops, rng)
+    rng, begun, happened = random.Random(seed), time.monotonic(), Counter()
+    what = happenings(stage, kills, restarts, rng)
     day = Day(stage.app.port, patients, seed)
     day.begin()
-    for moment, happens in zip(sorted(rng.sample(range(patients), len(what))), what, strict=True):
+    moments = sorted(rng.sample(range(patients), len(what)))
+    for moment, (name, happens) in zip(moments, what, strict=True):
         day.wait_for(moment * 0.95)
         time.sleep(rng.random() * 0.05)
         happens()
+        happened[name] += 1
     day.finish()
     check(stage.place, day, patients)
-    return day.counts | {"seconds": round(time.monotonic() - begun)}
+    return day.counts + happened + Counter(seconds=round(time.monotonic() - begun))
 
 
 def check(place, day, patients):
@@ -96,8 +125,8 @@ def check(place, day, patients):
 
 def replayed(events):
     """Make every decision again with a player of one's own."""
-    app = runpy.run_path(str(EXAMPLE / "intake.py"))
-    bare = app["LEARNER"].start(app["TREATMENTS"])
+    learner, arms = the_trial()
+    bare = learner.start(arms)
     for event in events[1:]:
         content = event.content
         if event.kind == "ask":
@@ -109,15 +138,48 @@ def replayed(events):
             bare.tell_missing(event.decision, content["reason"])
 
 
-def main(patients=10_000):
-    """Run everything; say what it came to."""
-    database = postgres.new_server()
-    share = patients / 10_000
-    with contextlib.closing(database), tempfile.TemporaryDirectory() as folder:
-        with direct(Path(folder), database) as stage:
-            found = run(stage, patients, round(KILLS * share), RESTARTS, STOPS, seed=25)
-            print("direct", dict(found), flush=True)
+WAYS = {
+    "every worker on PostgreSQL": direct,
+    "a service on PostgreSQL": on_postgres,
+    "a service on SQLite": on_sqlite,
+}
+WORDS = {
+    "requests": "requests",
+    "repeated": "repeated on purpose",
+    "broken off": "broken off",
+    "refused": "refused connections",
+    "away": "answered 503",
+    "contradicted": "contradictions refused",
+    "kills": "workers killed",
+    "restarts": "servers restarted",
+    "stops": "databases stopped",
+    "seconds": "seconds",
+}
+
+
+def words(found):
+    return ", ".join(f"{found[key]:,} {about}" for key, about in WORDS.items())
+
+
+def whole(way, patients=10_000, seed=25):
+    """Run one way at full size, on a database of its own."""
+    with (
+        contextlib.closing(postgres.new_server()) as database,
+        tempfile.TemporaryDirectory() as folder,
+        WAYS[way](Path(folder), database) as stage,
+    ):
+        return run(stage, patients, KILLS, RESTARTS, seed)
+
+
+def main(patients=10_000, *ways):
+    """Run every way; say what it came to."""
+    total = Counter()
+    for way in ways or WAYS:
+        found = whole(way, patients)
+        print(f"{way}: {words(found)}", flush=True)
+        total += found
+    print(f"{words(total)}: all that was acknowledged is there once, with the same arm for ever")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, sys.argv[1:2]), *sys.argv[2:])

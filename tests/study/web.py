@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 
 from tests.study.clinic import outcome
 from tests.support.processes import Program, free_port, wait_for_port
+from uli_fast.service.tokens import new_token
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = ROOT / "examples" / "web_trial"
@@ -42,7 +43,7 @@ class Gunicorn:
         return self._program.stop(how)
 
     def restart(self, how):
-        self.stop(how)
+        assert self.stop(how) == (0 if how == signal.SIGTERM else -how), self._log.read_text()
         self.start()
 
     def workers(self):
@@ -55,6 +56,37 @@ class Gunicorn:
             assert time.monotonic() < until, "gunicorn has no workers any more"
             time.sleep(0.01)
         os.kill(rng.choice(workers), signal.SIGKILL)
+
+    def close(self):
+        self._program.close()
+
+
+class Service:
+    """A study behind ``uli serve``, and a token to drive it."""
+
+    def __init__(self, folder, place):
+        self.port, self._log = free_port(), folder / "service.log"
+        self.token = new_token(folder / "tokens", "app", "drive")
+        words = ["serve", place.where, "--port", self.port, "--token-file", folder / "tokens"]
+        words += [x for key, value in place.more.items() for x in (f"--{key}", value)]
+        run = "from uli_fast.cli import main; main()"
+        self._command = [sys.executable, "-c", run, *words]
+        self.start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        self._program = Program(self._command, self._log, {"PYTHONPATH": str(ROOT)})
+        wait_for_port(self.port)
+
+    def stop(self, how=signal.SIGTERM):
+        return self._program.stop(how)
+
+    def restart(self, how):
+        assert self.stop(how) == (0 if how == signal.SIGTERM else -how), self._log.read_text()
+        self.start()
 
     def close(self):
         self._program.close()
