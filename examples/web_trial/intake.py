@@ -57,7 +57,7 @@ PAGE = """<!doctype html>
 
 
 class Trial:
-    """The study as a worker has it: opened by its first request, closed when it ends.
+    """The study as a worker has it, opened by the first request.
 
     Not when the module is loaded: that may be before the worker is forked off, and a worker that
     cannot start because the database is away would stop the whole server.
@@ -98,44 +98,13 @@ def warm() -> None:
 TRIAL = Trial()
 
 
-# The handlers: what comes in as bytes, what goes out as a page or as JSON.
+# Reading what comes in; whatever these raise is the caller's mistake.
 
 
-def form(body: bytes) -> str:
-    """Show the form."""
-    return PAGE.format(content=FORM)
-
-
-def intake(body: bytes) -> str:
-    """Assign the patient of the form."""
+def patient_of(body: bytes) -> str:
+    """Return whom the form names."""
     (patient,) = parse_qs(body.decode(), strict_parsing=True)["patient"]
-    decision = TRIAL.study().ask(patient, desk="front")
-    shown = {"patient": patient, "treatment": decision.arm, "case": decision.id}
-    safe = {key: html.escape(str(value)) for key, value in shown.items()}
-    return PAGE.format(content=ASSIGNED.format(**safe))
-
-
-def intakes(body: bytes) -> Any:
-    """Assign many patients at once, from a list of their ids (a ward that is moved, say)."""
-    patients = json.loads(body)
-    decisions = TRIAL.study().ask_many(patients, desk="list")
-    return [{"case": d.id, "treatment": d.arm} for d in decisions]
-
-
-def outcomes(body: bytes) -> Any:
-    """Take in what the follow-up system reports: one outcome, or a list of them.
-
-    ``{"case": 17, "recovered": true}``, or ``{"case": 18, "lost": "moved away"}``. Such systems
-    report again until they are answered; the study takes in each outcome once.
-    """
-    told, study = json.loads(body), TRIAL.study()
-    if isinstance(told, list):
-        study.tell_many([settled(one) for one in told])
-    elif "lost" in told:
-        study.tell_missing(told["case"], told["lost"])
-    else:
-        study.tell(*settled(told))
-    return {"taken": len(told) if isinstance(told, list) else 1}
+    return patient
 
 
 def settled(told: dict[str, Any]) -> tuple[Any, ...]:
@@ -145,17 +114,64 @@ def settled(told: dict[str, Any]) -> tuple[Any, ...]:
     return told["case"], {True: 1.0, False: 0.0}[told["recovered"]]
 
 
-def health(body: bytes) -> Any:
+def outcomes_of(body: bytes) -> list[tuple[Any, ...]]:
+    """Return what the follow-up system reports: one outcome, or a list of them.
+
+    ``{"case": 17, "recovered": true}``, or ``{"case": 18, "lost": "moved away"}``.
+    """
+    told = json.loads(body)
+    return [settled(one) for one in (told if isinstance(told, list) else [told])]
+
+
+def nothing(body: bytes) -> None:
+    """Read nothing."""
+
+
+# Acting on it; what these return is a page, or JSON.
+
+
+def show_form(_: None) -> str:
+    """Show the form."""
+    return PAGE.format(content=FORM)
+
+
+def assign(patient: str) -> str:
+    """Assign a patient, and show what to."""
+    decision = TRIAL.study().ask(patient, desk="front")
+    shown = {"patient": patient, "treatment": decision.arm, "case": decision.id}
+    safe = {key: html.escape(str(value)) for key, value in shown.items()}
+    return PAGE.format(content=ASSIGNED.format(**safe))
+
+
+def assign_all(patients: Any) -> Any:
+    """Assign many patients at once, from a list of their ids (a ward that is moved, say)."""
+    decisions = TRIAL.study().ask_many(patients, desk="list")
+    return [{"case": d.id, "treatment": d.arm} for d in decisions]
+
+
+def take_in(outcomes: list[tuple[Any, ...]]) -> Any:
+    """Tell the study; who reports does so until answered, and each outcome is taken in once."""
+    study, first = TRIAL.study(), outcomes[0] if outcomes else ()
+    if len(outcomes) != 1:
+        study.tell_many(outcomes)
+    elif len(first) == 3:
+        study.tell_missing(first[0], first[2])
+    else:
+        study.tell(*first)
+    return {"taken": len(outcomes)}
+
+
+def alive(_: None) -> Any:
     """Say that this worker is there; it says nothing of the study."""
     return {"alive": True}
 
 
-HANDLERS: dict[tuple[str, str], Callable[[bytes], Any]] = {
-    ("GET", "/"): form,
-    ("POST", "/intake"): intake,
-    ("POST", "/intakes"): intakes,
-    ("POST", "/outcomes"): outcomes,
-    ("GET", "/health"): health,
+HANDLERS: dict[tuple[str, str], tuple[Callable[[bytes], Any], Callable[[Any], Any]]] = {
+    ("GET", "/"): (nothing, show_form),
+    ("POST", "/intake"): (patient_of, assign),
+    ("POST", "/intakes"): (json.loads, assign_all),
+    ("POST", "/outcomes"): (outcomes_of, take_in),
+    ("GET", "/health"): (nothing, alive),
 }
 # What to answer where the study refuses. The first two are for the client to repeat: nothing was
 # acknowledged, and the same request again comes out right whatever has become of this one.
@@ -179,15 +195,18 @@ def answer(environ: dict[str, Any]) -> tuple[HTTPStatus, Any]:
     body = environ["wsgi.input"].read(length)
     if len(body) < length:
         return HTTPStatus.BAD_REQUEST, {"problem": "the request was cut off"}
+    read, act = handler
     try:
-        return HTTPStatus.OK, handler(body)
+        what = read(body)
+    except (KeyError, RecursionError, TypeError, ValueError):
+        return HTTPStatus.BAD_REQUEST, {"problem": "this is not what belongs here"}
+    try:
+        return HTTPStatus.OK, act(what)
     except errors.UliError as problem:
         status = next((code for kind, code in ANSWERS if isinstance(problem, kind)), None)
         if status is None:
             raise  # the study is damaged, say: gunicorn logs it and answers 500
         return status, {"problem": str(problem)}
-    except (KeyError, RecursionError, TypeError, ValueError):
-        return HTTPStatus.BAD_REQUEST, {"problem": "this is not what belongs here"}
 
 
 def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
