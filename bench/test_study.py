@@ -1,7 +1,10 @@
 """Live studies: decisions and outcomes in batches against one by one, and opening a long study."""
 
 import atexit
+import subprocess
+import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,22 +47,47 @@ def test_batches(versus, size):
     versus(driven(size), driven(1), seeds=1, repeats=3)
 
 
-def opened(decisions):
-    """Return the opening of a study that was closed."""
+@cache
+def long_study(decisions):
+    """Return the file of a study that was closed."""
     path = folder() / "study.db"
+    with uli.Study.open(path, uli.SuccessiveElimination(0.1), ARMS) as study:
+        for k in range(0, decisions, 1000):
+            made = study.ask_many([f"patient-{k + i}" for i in range(1000)])
+            study.tell_many([(d.id, d.id * 7919 % 101 / 101) for d in made])
+    return path
 
-    def prepare(seed):
-        if not path.exists():
-            with uli.Study.open(path, uli.SuccessiveElimination(0.1), ARMS) as study:
-                for k in range(0, decisions, 1000):
-                    made = study.ask_many([f"patient-{k + i}" for i in range(1000)])
-                    study.tell_many([(d.id, d.id * 7919 % 101 / 101) for d in made])
-        return lambda: uli.Study.open(path).close()
 
-    return Case(prepare)
+# In a process of its own, which has loaded what it needs. Linux forgets its peak when told to.
+MEMORY = """
+import re, sys
+import uli_fast as uli
+
+def memory(of):
+    with open("/proc/self/status") as file:
+        return int(re.search(rf"{of}:\\s+(\\d+) kB", file.read())[1]) / 1024
+
+first = uli.Study.open(sys.argv[2], uli.SuccessiveElimination(0.1), 3)
+first.tell(first.ask().id, 1.0)
+first.close()
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")
+before = memory("VmRSS")
+uli.Study.open(sys.argv[1]).close()
+print(memory("VmHWM") - before)
+"""
+
+
+def memory(path):
+    """Return how many MB opening a study takes beyond those of the package."""
+    command = [sys.executable, "-c", MEMORY, str(path), str(folder() / "first.db")]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 @pytest.mark.long
-def test_open(versus):
-    """Open a study of 100,000 decisions, from its last snapshot on."""
-    versus(opened(10**5), seeds=1, repeats=3)
+@pytest.mark.parametrize("decisions", [10**5, 10**6])
+def test_open(versus, decisions):
+    """Open a study from its last snapshot on."""
+    path = long_study(decisions)
+    case = Case(lambda seed: lambda: uli.Study.open(path).close())
+    versus(case, seeds=1, repeats=3, counts={"MB": (memory(path), 150)})

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
         "docs/coming_from_rlberry.md",
         "docs/coming_from_smpybandits.md",
         "docs/live.md",
+        "docs/many_workers.md",
         "docs/mdps.md",
         "docs/open_questions.md",
         "docs/planning.md",

@@ -1,4 +1,7 @@
-"""Ctrl-C inside ask, tell, open and close: ``python -m tests.study.interrupts 13500``.
+"""Ctrl-C inside ask, tell, open and close: ``python -m tests.study.interrupts 13500 3000``.
+
+The first number is of interrupts while the study is in a file, the second while it is in a
+database.
 
 Most interrupts are put at a place chosen by the seed, one where Python looks for signals; every
 fifth comes from a timer, at whatever moment. After each the program goes on as if nothing had
@@ -6,6 +9,7 @@ been: it makes the same call again, every other time while it still handles the 
 was acknowledged must be there, and no call may fail.
 """
 
+import contextlib
 import random
 import shutil
 import signal
@@ -17,6 +21,8 @@ from collections import Counter
 from pathlib import Path
 
 import uli_fast as uli
+from tests.study.places import Database, File
+from tests.support import postgres
 from uli_fast.study import snapshots
 
 MEMORY = Path("/dev/shm")
@@ -71,7 +77,7 @@ class Timer:
 
 
 class Program:
-    """Drives studies, is interrupted, and does again what was."""
+    """Drives studies in files, is interrupted, and does again what was."""
 
     def __init__(self, folder, seed):
         self.folder, self.rng = Path(folder), random.Random(seed)
@@ -87,7 +93,7 @@ class Program:
         return self.found
 
     def one_study(self, interrupts):
-        self.path = self.folder / f"{self.number}.db"
+        self.place = self.new_place()
         self.learner, self.start = LEARNERS[self.number % len(LEARNERS)]
         self.asked, self.told, self.waiting = {}, {}, []
         snapshots.BEHIND = self.rng.choice([5, 1000])  # how long ago the player was saved
@@ -107,24 +113,36 @@ class Program:
             self.check(study)
             assert sys.exc_info() == (None, None, None)  # it has left nothing behind
         study.close()
-        with uli.Study.open(self.path) as study:  # every hash checked, every decision made anew
+        with self.place.open() as study:  # every hash checked, every decision made anew
             self.check(study)
-        self.path.unlink()
+        assert len(self.place.audit().history) == len(self.asked)
+        self.clear()
+
+    def new_place(self):
+        return File(self.folder / f"{self.number}.db")
+
+    def clear(self):
+        self.place.where.unlink()
 
     def reopened(self, study):
-        """Close and open; every other time what a kill would have left, with its log."""
+        """Close and open; every other time what a kill would have left."""
         if self.rng.random() < 0.5:
-            left, self.path = self.path, self.path.with_name(f"killed-{self.path.name}")
-            for suffix in ("", "-wal"):
-                shutil.copyfile(f"{left}{suffix}", f"{self.path}{suffix}")
-            self.call("close", study.close)
-            left.unlink()
+            self.kill(study)
         else:
             self.call("close", study.close)
         return self.call("open", self.open)
 
+    def kill(self, study):
+        """Go on with copies of the file and its log, made while it was open."""
+        left = self.place.where
+        self.place = File(left.with_name(f"killed-{left.name}"))
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{left}{suffix}", f"{self.place.where}{suffix}")
+        self.call("close", study.close)
+        left.unlink()
+
     def open(self):
-        return uli.Study.open(self.path, self.learner, **self.start)
+        return self.place.open(self.learner, **self.start)
 
     def ask(self, study, request):
         decision = self.call("ask", lambda: study.ask(request, ward=1))
@@ -198,24 +216,64 @@ class Program:
         return Interrupt()  # or how many places there are
 
 
-def interrupted(count, seed):
-    """Return how many interrupts came in which call; an AssertionError if anything was lost."""
+class OnDatabase(Program):
+    """Drives studies in a database."""
+
+    def __init__(self, url, seed):
+        super().__init__("", seed)
+        self.url = url
+
+    def new_place(self):
+        return Database(self.url)
+
+    def clear(self):
+        pass
+
+    def kill(self, study):
+        """End the connection, as the operating system would."""
+        study._journal._connection.close()
+
+
+@contextlib.contextmanager
+def forgiving():
+    """Put things back; an interrupt while a dropped object is cleaned up, Python only prints."""
     behind, hook = snapshots.BEHIND, sys.unraisablehook
-    # An interrupt while a dropped object is cleaned up is printed and forgotten, by Python itself.
     sys.unraisablehook = lambda unraisable: None
     try:
-        with (
-            tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder,
-            warnings.catch_warnings(),
-        ):
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # of what was dropped
-            return Program(folder, seed).run(count)
+            yield
     finally:
         snapshots.BEHIND, sys.unraisablehook = behind, hook
 
 
+def interrupted(count, seed):
+    """Return how many interrupts came in which call; an AssertionError if anything was lost."""
+    where = MEMORY if MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(dir=where) as folder, forgiving():
+        return Program(folder, seed).run(count)
+
+
+def interrupted_on_database(count, seed, url):
+    """The same, with studies in a database."""
+    with forgiving():
+        return OnDatabase(url, seed).run(count)
+
+
+def main(files, databases=0, seed=19):
+    """Interrupt so many calls, and say which."""
+    found = interrupted(files, seed)
+    others = Counter()
+    if databases:
+        with contextlib.closing(postgres.new_server()) as server:
+            others = interrupted_on_database(databases, seed, server.url)
+    every = found + others
+    about = ", ".join(f"{n} in {kind}" for kind, n in sorted(every.items()))
+    print(
+        f"{every.total()} interrupts ({about}), {others.total()} of them in a database: no study "
+        "stuck, nothing acknowledged lost"
+    )
+
+
 if __name__ == "__main__":
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 13_500
-    found = interrupted(wanted, int(sys.argv[2]) if len(sys.argv) > 2 else 19)
-    about = ", ".join(f"{n} in {kind}" for kind, n in sorted(found.items()))
-    print(f"{found.total()} interrupts ({about}): no study stuck, nothing acknowledged lost")
+    main(*map(int, sys.argv[1:] or ["13500"]))

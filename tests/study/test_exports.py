@@ -8,14 +8,13 @@ import pytest
 import uli_fast as uli
 from tests.study.live import MDP, SE
 from uli_fast.errors import MissingExtraError, StudyWriteError
-from uli_fast.study import journal
 from uli_fast.study.history import DecisionRecord
 
 
-def test_history_as_table_and_files(path, tmp_path):
+def test_history_as_table_and_files(place, tmp_path):
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
-    with uli.Study.open(path, SE, ["=1+1", "b"]) as study:
+    with place.open(SE, ["=1+1", "b"]) as study:
         study.tell(study.ask("p1", site="Oslo").id, 1.0)
         study.tell_missing(study.ask("p2").id, "withdrew")
         study.ask()
@@ -36,14 +35,14 @@ def test_history_as_table_and_files(path, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
-def test_episodes_as_table_and_files(path, tmp_path):
+def test_episodes_as_table_and_files(place, tmp_path):
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     rewards = 4.0 * MDP.rewards - 1.0
     H = len(rewards)
     start = {"rewards": rewards, "low": -1.0, "high": 3.0}
     names = (*DecisionRecord._fields, "states", "actions")
-    with uli.Study.open(path, uli.PolicyElimination(0.1, "sharp"), **start) as study:
+    with place.open(uli.PolicyElimination(0.1, "sharp"), **start) as study:
         assert list(study.history().to_pandas().columns) == list(names)
         d = study.ask("e1", state=0)
         states = [0, 2] if d.policy[0, 0] else [0, 1]
@@ -70,11 +69,11 @@ def test_episodes_as_table_and_files(path, tmp_path):
         told = [table[name][0] for name in ("arm", "states", "actions")]
         found = [json.loads(x) if isinstance(x, str) else x for x in told]
         assert found == [d.policy.tolist(), states, actions]
-    with uli.Study.read(path) as again:
+    with place.read() as again:
         assert again.history() == history
-    assert uli.Study.audit(path).history == history
-    tell = next(e for e in journal.read_events(path) if e.kind == "tell")
-    assert tell.content == {"reward": states}  # the file is as it always was
+    assert place.audit().history == history
+    tell = next(e for e in place.events() if e.kind == "tell")
+    assert tell.content == {"reward": states}  # recorded as it always was
 
 
 def _tables(pd, folder):

@@ -12,11 +12,11 @@ from uli_fast.study import snapshots
 from uli_fast.study.replay import StudyReplay
 
 
-def test_a_warning_made_an_error_leaves_the_study_as_the_journal_has_it(path):
+def test_a_warning_made_an_error_leaves_the_study_as_the_journal_has_it(place):
     """The tell that closes a saturated phase warns; where that raises, nothing was recorded."""
     learner, start = LEARNERS["PolicyElimination"]
     rng = np.random.default_rng(0)
-    with uli.Study.open(path, learner, **start) as study:
+    with place.open(learner, **start) as study:
         raised = 0
         for i in range(study._replay.player.quota):
             d = study.ask(f"e{i}", state=0)
@@ -67,11 +67,11 @@ class MoodyPhase:
 
 
 @pytest.mark.parametrize("where", ["choose", "update"])
-def test_an_error_of_a_base_leaves_the_study_as_the_journal_has_it(path, where):
+def test_an_error_of_a_base_leaves_the_study_as_the_journal_has_it(place, where):
     base = Moody()
     learner = uli.MetaElimination(base, 0.1)
     bare = uli.MetaElimination(Moody(), 0.1).start(2, seed=1)
-    with uli.Study.open(path, learner, 2, seed=1) as study:
+    with place.open(learner, 2, seed=1) as study:
         for i in range(6):
             base.refuse = where if i == 3 else ""
             if base.refuse == "choose":
@@ -90,12 +90,12 @@ def test_an_error_of_a_base_leaves_the_study_as_the_journal_has_it(path, where):
             assert len(study.history()) == d.id and study.pending() == []
         player = study._replay.player
         assert player._base.estimates.tolist() == bare._base.estimates.tolist()
-    with uli.Study.open(path, learner) as study:
+    with place.open(learner) as study:
         assert [r.reward for r in study.history()] == [0.5] * 6
 
 
-def test_refused_arguments_do_not_play_the_journal_again(path, monkeypatch):
-    with uli.Study.open(path, SE, 2) as study:
+def test_refused_arguments_do_not_play_the_journal_again(place, monkeypatch):
+    with place.open(SE, 2) as study:
         d = study.ask("p")
         monkeypatch.setattr(study, "_play_again", lambda: pytest.fail("played again"))
         for wrong in (

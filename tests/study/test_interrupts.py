@@ -18,6 +18,11 @@ def test_no_interrupt_leaves_a_study_stuck_or_loses_anything():
     assert set(found) >= {"ask", "tell", "tell_missing", "open", "close"}
 
 
+def test_no_interrupt_loses_anything_in_a_database(database):
+    found = interrupts.interrupted_on_database(100, 1, database.where)
+    assert set(found) >= {"ask", "tell", "open", "close"}
+
+
 def test_an_interrupt_when_the_size_of_the_log_is_looked_up_is_forgiven(path, monkeypatch):
     """The event is on the disk; what is known of the log must not be what it was before."""
     with uli.Study.open(path, learner(), ARMS) as study:

@@ -5,10 +5,15 @@ import sqlite3
 import pytest
 
 import uli_fast as uli
-from tests.study.forging import reordered, rewritten, swapped
+from tests.study.forging import forged, rewritten, swapped
 from tests.study.live import LEARNERS, SE
 from uli_fast.errors import StudyDivergedError, StudyError
 from uli_fast.study import journal
+
+try:
+    from psycopg.errors import UniqueViolation
+except ImportError:  # then there is no database either
+    UniqueViolation = ()
 
 
 def test_what_is_on_the_disk_is_what_was_said(path):
@@ -87,66 +92,64 @@ def subprocess_copy(path, copy):
         lambda events: [events[0]._replace(payload="{}"), *events[1:]],
     ],
 )
-def test_a_journal_that_the_learner_would_not_have_written_is_refused(path, change):
-    with uli.Study.open(path, SE, ["a", "b"]) as study:
+def test_a_journal_that_the_learner_would_not_have_written_is_refused(place, change):
+    with place.open(SE, ["a", "b"]) as study:
         for i in range(4):
             study.tell(study.ask(f"p{i}").id, 1.0)
-    rewritten(path, change)
-    with pytest.raises(StudyError):
-        uli.Study.open(path)
-    with pytest.raises(StudyError):
-        uli.Study.read(path)
+    before = place.events()
+    try:
+        rewritten(place, change)
+    except UniqueViolation:  # what is told twice, or asked for, is not even let in
+        assert place.events() == before
+        return
+    for look in (place.open, lambda: place.open(SE, ["a", "b"]), place.read, place.audit):
+        with pytest.raises(StudyError):
+            look()
 
 
-def test_an_altered_or_removed_event_breaks_the_chain(path):
-    with uli.Study.open(path, SE, ["a", "b"]) as study:
+LONG_AGO = "2020-01-01T00:00:00.000000+00:00"
+
+
+def test_an_altered_or_removed_event_breaks_the_chain(place):
+    with place.open(SE, ["a", "b"]) as study:
         for i in range(4):
             study.tell(study.ask(f"p{i}", note="x").id, 1.0)
-    clean = path.read_bytes()
-    for sql in (
-        "UPDATE event SET payload = replace(payload, '1.0', '0.0') WHERE sequence = 3",
-        "UPDATE event SET payload = replace(payload, 'x', 'y') WHERE sequence = 2",
-        "UPDATE event SET time = '2020-01-01T00:00:00.000000+00:00' WHERE sequence = 4",
-        "UPDATE event SET request = 'other' WHERE sequence = 2",
-        "UPDATE event SET version = '9' WHERE sequence = 2",
-        "DELETE FROM event WHERE sequence = 5",
-        "DELETE FROM event WHERE sequence = 1",
+    clean = place.events()
+    told, asked = clean[2].payload.replace("1.0", "0.0"), clean[1].payload.replace("x", "y")
+    for sequence, change in (
+        (3, {"payload": told}),
+        (2, {"payload": asked}),
+        (4, {"time": LONG_AGO}),
+        (2, {"request": "other"}),
+        (2, {"version": "9"}),
+        (5, None),
+        (1, None),
     ):
-        path.write_bytes(clean)
-        connection = sqlite3.connect(path, isolation_level=None)
-        for name in ("never_changed", "never_removed"):
-            connection.execute(f"DROP TRIGGER {name}")
-        connection.execute(sql)
-        for statement in journal.SCHEMA[1:3]:
-            connection.execute(statement)
-        connection.close()
-        reordered(path)
+        events = list(clean)
+        where = slice(sequence - 1, sequence)
+        events[where] = [events[sequence - 1]._replace(**change)] if change else []
+        assert events != clean
+        forged(place, events)
         with pytest.raises(StudyDivergedError):
-            uli.Study.open(path)
+            place.open()
+    forged(place, clean)
+    place.open().close()
 
 
-def test_a_replaced_event_with_a_hash_of_its_own_breaks_the_chain(path):
+def test_a_replaced_event_with_a_hash_of_its_own_breaks_the_chain(place):
     """Its successor still names the hash of the one that was there."""
-    with uli.Study.open(path, SE, ["a", "b"]) as study:
+    with place.open(SE, ["a", "b"]) as study:
         for i in range(4):
             study.tell(study.ask(f"p{i}", note="x").id, 1.0)
-    events = journal.read_events(path)
-    for position in (0, 1, 2, len(events) - 2):
-        forged = events[position]._replace(time="2020-01-01T00:00:00.000000+00:00")
-        forged = forged._replace(hash=journal.digest(forged))
-        connection = sqlite3.connect(path, isolation_level=None)
-        clean = path.read_bytes()
-        for name in ("never_changed", "never_removed", "only_added"):
-            connection.execute(f"DROP TRIGGER {name}")
-        connection.execute("DELETE FROM event WHERE sequence = ?", (forged.sequence,))
-        connection.execute(f"INSERT INTO event VALUES ({','.join('?' * 9)})", forged)
-        for sql in journal.SCHEMA[1:]:
-            connection.execute(sql)
-        connection.close()
-        for look in (uli.Study.open, uli.Study.read, uli.Study.audit):
-            with pytest.raises(StudyDivergedError, match=f"event {forged.sequence + 1} "):
-                look(path)
-        path.write_bytes(clean)
+    clean = place.events()
+    for position in (0, 1, 2, len(clean) - 2):
+        events = list(clean)
+        other = events[position]._replace(time=LONG_AGO)
+        events[position] = other._replace(hash=journal.digest(other))
+        forged(place, events)
+        for look in (place.open, place.read, place.audit):
+            with pytest.raises(StudyDivergedError, match=f"event {other.sequence + 1} "):
+                look()
 
 
 def test_a_journal_without_its_triggers_is_refused(path):

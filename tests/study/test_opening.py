@@ -31,9 +31,9 @@ def test_a_second_opener_is_turned_away_at_once(path):
     uli.Study.open(path).close()
 
 
-def test_reopening_with_something_else_names_it(path):
-    uli.Study.open(path, SE, ["a", "b"], seed=4).close()
-    before = path.read_bytes()
+def test_reopening_with_something_else_names_it(place):
+    place.open(SE, ["a", "b"], seed=4).close()
+    before = place.events()
     for argument, given in (
         ("learner", {"learner": uli.SuccessiveElimination(0.2)}),
         ("learner", {"learner": "SE"}),
@@ -47,10 +47,10 @@ def test_reopening_with_something_else_names_it(path):
         ("intercept", {"intercept": 1.0}),
     ):
         with pytest.raises(ArgumentError) as caught:
-            uli.Study.open(path, **given)
+            place.open(**given)
         assert caught.value.argument == argument, given
-    assert path.read_bytes() == before
-    uli.Study.open(path, SE, ["a", "b"], seed=4, low=0.0, high=1.0).close()
+    assert place.events() == before
+    place.open(SE, ["a", "b"], seed=4, low=0.0, high=1.0).close()
 
 
 def test_bad_beginnings_leave_nothing_behind(path, folder):
@@ -126,22 +126,22 @@ class Own:
     ],
     ids=lambda r: type(r).__name__,
 )
-def test_arm_sets_are_written_down_or_asked_for(path, region):
+def test_arm_sets_are_written_down_or_asked_for(place, region):
     learner = uli.SpannerElimination(0.1, R=1.0)
-    with uli.Study.open(path, learner, region) as study:
+    with place.open(learner, region) as study:
         arms = [study.ask().arm for _ in range(3)]
         assert study.arms == () and next(iter(study.counts())) == str(list(arms[0]))
     if isinstance(region, Own):
         for wrong in (None, uli.arm_sets.Ball(2, 2.0), Own(2.0)):
             with pytest.raises(ArgumentError) as caught:
-                uli.Study.open(path, arms=wrong)
+                place.open(arms=wrong)
             assert caught.value.argument == "arms"
-        reopened = uli.Study.open(path, arms=Own())
+        reopened = place.open(arms=Own())
     else:
         with pytest.raises(ArgumentError, match="arms"):
-            uli.Study.open(path, arms=uli.arm_sets.Ball(2, 3.0))
-        uli.Study.open(path, arms=region).close()
-        reopened = uli.Study.open(path)
+            place.open(arms=uli.arm_sets.Ball(2, 3.0))
+        place.open(arms=region).close()
+        reopened = place.open()
     with reopened as study:
         assert [tuple(r.arm) for r in study.history()] == arms
         for name in ("active", "intervals"):
@@ -149,13 +149,13 @@ def test_arm_sets_are_written_down_or_asked_for(path, region):
                 study.intervals() if name == "intervals" else study.active
 
 
-def test_a_rule_of_ones_own_must_be_given_again(path):
+def test_a_rule_of_ones_own_must_be_given_again(place):
     rule = uli.EliminationFramework(lambda n, total, active, t: active, lambda delta, t: 1.0)
-    with uli.Study.open(path, rule, 2) as study:
+    with place.open(rule, 2) as study:
         study.tell(study.ask().id, 1.0)
     with pytest.raises(ArgumentError, match="learner"):
-        uli.Study.open(path)
-    with uli.Study.open(path, rule) as study:
+        place.open()
+    with place.open(rule) as study:
         assert len(study.history()) == 1
 
 
@@ -198,23 +198,23 @@ Odd.__qualname__ = Odd.__name__ = "Even"
     ],
     ids=["functions", "a base"],
 )
-def test_a_rule_or_base_of_ones_own_that_differs_is_refused(path, begun, others):
-    uli.Study.open(path, begun, 2).close()
+def test_a_rule_or_base_of_ones_own_that_differs_is_refused(place, begun, others):
+    place.open(begun, 2).close()
     for name, other in others.items():
-        for look in (uli.Study.open, uli.Study.read, uli.Study.audit):
+        for look in (place.open, place.read, place.audit):
             with pytest.raises(ArgumentError, match=f"{name} is not what") as caught:
-                look(path, replace(other, delta=begun.delta))
+                look(replace(other, delta=begun.delta))
             assert caught.value.argument == "learner"
-    uli.Study.open(path, begun).close()
+    place.open(begun).close()
 
 
 @pytest.mark.parametrize("kind", [Fraction, np.float32, float])
-def test_a_number_that_differs_is_refused_whatever_it_is_written_with(path, kind):
+def test_a_number_that_differs_is_refused_whatever_it_is_written_with(place, kind):
     begun, other = (uli.SuccessiveElimination(kind(x)) for x in (0.25, 0.5))
-    uli.Study.open(path, begun, 2).close()
+    place.open(begun, 2).close()
     with pytest.raises(ArgumentError, match="begun with"):
-        uli.Study.open(path, other)
-    uli.Study.open(path, begun).close()
+        place.open(other)
+    place.open(begun).close()
 
 
 def test_a_rule_is_told_apart_only_where_that_is_certain(path, monkeypatch):
@@ -231,15 +231,15 @@ def test_a_rule_is_told_apart_only_where_that_is_certain(path, monkeypatch):
     uli.Study.open(path, replace(framework(), f=opaque)).close()
 
 
-def test_a_closed_study_says_so(path):
-    study = uli.Study.open(path, SE, 2)
+def test_a_closed_study_says_so(place):
+    study = place.open(SE, 2)
     d = study.ask()
     study.close()
     study.close()
     for call in (study.ask, study.history, study.certificate, lambda: study.tell(d.id, 1.0)):
         with pytest.raises(StudyError, match="closed"):
             call()
-    looked = uli.Study.read(path)
+    looked = place.read()
     with pytest.raises(StudyWriteError, match="reading"):
         looked.ask()
     assert looked.active == (0, 1) and looked.intervals()[0] == (0.0, 1.0)

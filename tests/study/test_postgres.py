@@ -340,7 +340,7 @@ def test_what_is_read_is_one_moment_and_is_not_written_to(database):
 
 
 def test_the_example_of_the_page_runs_as_it_stands(database):
-    page = (Path(__file__).parents[2] / "docs/live.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/databases.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```py\n(.*?)```", page, flags=re.DOTALL)
     space = {"uli": uli}
     exec(example.replace("postgresql://worker@db.example/lab", database.where), space)
@@ -349,7 +349,7 @@ def test_the_example_of_the_page_runs_as_it_stands(database):
 
 
 def test_the_rights_that_the_page_grants_suffice(server, database):
-    page = (Path(__file__).parents[2] / "docs/live.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/databases.md").read_text(encoding="utf-8")
     (grants,) = re.findall(r"```sql\n(.*?)```", page, flags=re.DOTALL)
     database.open(SE, 2).close()
     database.run("CREATE ROLE granted LOGIN")

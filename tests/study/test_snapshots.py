@@ -54,13 +54,13 @@ FORGETFUL = [name for name, (given, start) in LEARNERS.items() if "rewards" not 
 
 
 @pytest.mark.parametrize("name", FORGETFUL)
-def test_going_on_from_a_snapshot_is_going_on(path, name, played):
+def test_going_on_from_a_snapshot_is_going_on(place, name, played):
     """Late and missing outcomes, told again and contradicted long after they were forgotten."""
     given, start = LEARNERS[name]
     bare, rng = given.start(**start), np.random.default_rng(1)
     late = 1 if type(given).__name__ in AT_ONCE else 4
     waiting, told, made = [], {}, {}
-    study = uli.Study.open(path, given, **start)
+    study = place.open(given, **start)
     for i in range(120):
         made[i] = study.ask(f"p{i}")
         assert same(made[i], asked(bare))
@@ -76,7 +76,7 @@ def test_going_on_from_a_snapshot_is_going_on(path, name, played):
         if i % 25 == 24:
             study.close()
             played.clear()
-            study = uli.Study.open(path)
+            study = place.open()
             assert len(played) <= 25 and sequences_of(study)[-1] > 2 * i - 40
             assert settled_state(study._replay.player) == settled_state(bare)
             assert [r.id for r in study.pending()] == list(bare.pending)
@@ -96,9 +96,9 @@ def test_going_on_from_a_snapshot_is_going_on(path, name, played):
     assert {r.id for r in study.history() if r.status != "pending"} == set(told)
     counts = study.counts()
     study.close()
-    found = uli.Study.audit(path)
+    found = place.audit()
     assert len(found.history) == 120
-    with uli.Study.read(path) as reader:
+    with place.read() as reader:
         assert reader.counts() == counts and len(reader.history()) == 120
 
 

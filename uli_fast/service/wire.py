@@ -88,6 +88,8 @@ class Wire:
             connection.request(method, self._base + path, body, headers)
             response = connection.getresponse()
             answer = response.read(LONGEST_ANSWER)
+            if response.length:  # cut off, of which read(amount) says nothing
+                raise http.client.IncompleteRead(answer, response.length)
         except BaseException:  # interrupted: what comes next would be the answer to this
             self._drop()
             raise

@@ -98,7 +98,7 @@ ADVISORY_LOCK = "SELECT pg_advisory_xact_lock(%s)"
 # Not to_regclass, which may remember in a transaction what was so before it waited for the lock.
 EXISTS = """SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace
 WHERE nspname = 'uli_fast' AND relname = 'event')"""
-BEGUN = "SELECT FROM uli_fast.event WHERE study = %s AND sequence = 1"
+BEGUN = "SELECT FROM uli_fast.event WHERE study = %s LIMIT 1"  # any: the first may be gone
 PAGE = f"""SELECT {_FIELDS} FROM uli_fast.event
 WHERE study = %s AND sequence >= %s ORDER BY sequence LIMIT %s"""
 EVENT = f"SELECT {_FIELDS} FROM uli_fast.event WHERE study = %s AND sequence = %s"
