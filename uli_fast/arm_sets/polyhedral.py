@@ -111,7 +111,7 @@ class Simplex(PolyhedralSet):
 
 
 class L1Ball(PolyhedralSet):
-    """The l1 ball {a: sum |a_i| <= radius} in R^d.
+    """The l1 ball ``{a: sum |a_i| <= radius}`` in R^d.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class RoundSet(StandardSet):
 
 
 class Ball(RoundSet):
-    """The ball of a radius around a centre, {a: |a - center| <= radius}.
+    """The ball of a radius around a centre, ``{a: |a - center| <= radius}``.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Ball(RoundSet):
         return shown("Ball", parts + ["center=..."] * bool(self.center.any()), self.backend)
 
     def largest_norm(self) -> float:
-        """Return |center| + radius."""
+        """Return ``|center|`` + radius."""
         return float(np.linalg.norm(self.center)) + self.radius
 
     def _contains(self, a: F64, tolerance: float) -> bool:
@@ -108,7 +108,7 @@ class Ball(RoundSet):
 
 
 class Ellipsoid(RoundSet):
-    """The image of a ball, {center + shape z: |z| <= 1}.
+    """The image of a ball, ``{center + shape z: |z| <= 1}``.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class Ellipsoid(RoundSet):
         return shown("Ellipsoid", [f"d={self.dimension}, k={self.shape.shape[1]}"], self.backend)
 
     def largest_norm(self) -> float:
-        """Return |center| plus the longest half-axis."""
+        """Return ``|center|`` plus the longest half-axis."""
         return float(np.linalg.norm(self.center) + np.linalg.norm(self.shape, 2))
 
     def _contains(self, a: F64, tolerance: float) -> bool:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LinUCB(ArmLearner):
-    """Play the largest <theta_hat, a> + radius(t) |a|_{V^-1}; no F_ULI exists.
+    """Play the largest ``<theta_hat, a> + radius(t) |a|_{V^-1}``; no F_ULI exists.
 
     Ridge regression with the self-normalised radius
     R sqrt(d log(1 + t / d) + 2 log(1 / delta)) + 1, on arms and theta of norm at most 1

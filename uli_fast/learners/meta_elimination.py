@@ -88,7 +88,7 @@ class MetaElimination(AdversarialLearner):
         GeometricHedge(): phases fifty to over a hundred times shorter. "sharp-0.7": 236 and
         3.84, as "sharp" was in version 0.7.
     sigma
-        For unbounded rewards on linear arms with |<a, theta>| <= 1: the noise is
+        For unbounded rewards on linear arms with ``|<a, theta>| <= 1``: the noise is
         symmetric and sigma-subgaussian. Losses are divided by a growing bound that
         the noise exceeds with probability delta / 2 in all, and so is the guarantee.
     """

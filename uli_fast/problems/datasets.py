@@ -20,7 +20,7 @@ def _trials() -> dict[str, Any]:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that :func:`load` knows."""
+    """Return the names that ``load`` knows."""
     return tuple(_trials())
 
 

@@ -45,7 +45,7 @@ class LinearBandit:
         probability (1 + <theta, a>) / 2, else 0; reward gaps are half those of
         <theta, a>. "uniform": <theta, a> plus noise uniform on [-h, h] with
         h = sqrt(3) sigma, in the range [-(S + h), S + h] with
-        S = max(1, max |<theta, a>|).
+        ``S = max(1, max |<theta, a>|)``.
     names
         Names of the arms; by default "0", "1", ...
     arm_set
