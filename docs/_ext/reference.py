@@ -263,7 +263,9 @@ def write(docs: Path) -> None:
 def _hide_making(
     app: Any, what: str, name: str, value: Any, options: Any, signature: str | None, returned: Any
 ) -> tuple[str, str] | None:
-    """Leave out how a class is made if users only ever receive it."""
+    """Leave out how a class is made if users only ever receive it, and write one out by hand."""
+    if value is uli.LinearBandit:  # its __new__ chooses between arms and a set
+        return "(theta, arms=None, *, arm_set=None, sigma=1.0, noise='gaussian', names=None)", ""
     made = {row.name for row in (*_registry.LEARNERS, *_registry.PROBLEMS, *_registry.ARM_SETS)}
     if signature and what in ("class", "exception") and value.__name__ not in made:
         return "", ""

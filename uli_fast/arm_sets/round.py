@@ -82,6 +82,14 @@ class Ball(RoundSet):
         (d,); the origin by default.
     backend
         "auto", "closed" (without inequality rows), "kernel", "clarabel" or "cvxpy".
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> ball = uli.arm_sets.Ball(3)
+    >>> point, bound = ball.maximize([3.0, 0.0, 4.0], le=([[0.0, 0.0, 1.0]], [0.0]))
+    >>> print(point.round(6))
+    [1. 0. 0.]
     """
 
     def __init__(
@@ -121,6 +129,14 @@ class Ellipsoid(RoundSet):
         positive definite M has shape = inverse of the transposed Cholesky factor of M.
     backend
         "auto", "closed" (without inequality rows), "kernel", "clarabel" or "cvxpy".
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> flat = uli.arm_sets.Ellipsoid(center=[0.0, 0.0], shape=[[2.0, 0.0], [0.0, 0.5]])
+    >>> point, bound = flat.maximize([1.0, 0.0])
+    >>> print(point.round(6), round(bound, 6))
+    [2. 0.] 2.0
     """
 
     def __init__(self, center: Any, shape: Any, backend: str = "auto") -> None:

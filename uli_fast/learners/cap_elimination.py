@@ -52,6 +52,9 @@ class CapElimination(SetLearner):
     constant in all rewards: only differences count, so that neither the intercept nor the
     set's center matters.
 
+    The learner for balls and ellipsoids: 10^12 rounds take milliseconds, and nothing has to be
+    known of theta. Its proof is in docs/proofs_caps.md.
+
     Parameters
     ----------
     delta
@@ -63,6 +66,15 @@ class CapElimination(SetLearner):
         A bound on the norm of theta, where one is known. It bounds the gaps of the first phase,
         which are otherwise bounded by the range of the rewards, or not at all; and eta_0 is
         theta_norm times the longest half-axis then, else R. Later phases do not rest on it.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> ball = uli.LinearBandit([0.6, 0.3, 0.1], arm_set=uli.arm_sets.Ball(3))
+    >>> learner = uli.CapElimination(delta=0.05, R=1.0)
+    >>> runs = uli.simulate(learner, ball, horizon=10**12, seed=1)
+    >>> print(runs.holds[0], runs.phases[0][-1].gaps.max() < 1e-3)
+    True True
     """
 
     delta: float = 0.05

@@ -32,6 +32,9 @@ class LinUCB(ArmLearner):
     R sqrt(d log(1 + t / d) + 2 log(1 / delta)) + 1, on arms and theta of norm at most 1
     (others are rescaled). The log t makes it come back to bad arms for ever.
 
+    The rival on vectors, simulated or live. It often costs less at first where many arms are close
+    to the best, and promises nothing about any round.
+
     Parameters
     ----------
     delta
@@ -41,6 +44,15 @@ class LinUCB(ArmLearner):
         rewards, which always holds. Where they have no range it must be given.
     theta_norm
         A bound on the norm of theta.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> arms = [[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]]
+    >>> problem = uli.LinearBandit([0.6, 0.3], arms, sigma=0.5)
+    >>> runs = uli.simulate(uli.LinUCB(R=0.5), problem, horizon=2000, seed=1)
+    >>> print(runs.plays[0, -1].argmax())
+    2
     """
 
     delta: float = 0.05

@@ -76,6 +76,9 @@ class LinearElimination(ArmLearner):
     rescaled: arms by their largest norm, rewards by that and ``theta_norm``; the bound comes
     back in reward units.
 
+    The learner for finitely many vectors, and for sets with few vertices (a simplex, an l1 ball, a
+    small box or polytope), which it plays by their vertices. Its proof is in docs/proofs_linear.md.
+
     Parameters
     ----------
     delta
@@ -94,6 +97,18 @@ class LinearElimination(ArmLearner):
     known_intercept
         Of "sharp": False if the intercept is not known; rewards may then have any common shift,
         and the ``intercept`` of ``start`` changes nothing.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> arms = [[1.0, 0.0], [0.0, 1.0], [0.7, 0.7], [-1.0, 0.2]]
+    >>> problem = uli.LinearBandit([0.6, 0.3], arms, sigma=1.0)
+    >>> learner = uli.LinearElimination(delta=0.05, R=1.0)
+    >>> learner.guarantee(problem).rounds_until(0.1)
+    37891
+    >>> runs = uli.simulate(learner, problem, horizon=10**9, replications=5, seed=1)
+    >>> print(runs.coverage().failures, runs.plays[0, -1].argmax())
+    0 2
     """
 
     delta: float = 0.05

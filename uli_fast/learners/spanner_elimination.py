@@ -49,6 +49,9 @@ class SpannerElimination(SetLearner):
     rescaled: arms by their largest norm, rewards by that and ``theta_norm``; the bound comes
     back in reward units.
 
+    For compact sets that have neither few vertices nor the shape of a ball: anything with an
+    oracle. On balls and ellipsoids of ten dimensions or more CapElimination is sharper.
+
     Parameters
     ----------
     delta
@@ -67,6 +70,18 @@ class SpannerElimination(SetLearner):
         rewards, which always holds. Where they have no range it must be given.
     theta_norm
         A bound on the norm of theta, where rewards are intercept + <theta, a> + noise.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> disc = uli.arm_sets.Ball(2)
+    >>> learner = uli.SpannerElimination(delta=0.05, R=1.0)
+    >>> learner.guarantee(disc).rounds_until(0.1)
+    240430
+    >>> problem = uli.LinearBandit([0.6, 0.3], arm_set=disc)
+    >>> runs = uli.simulate(learner, problem, horizon=10**6, seed=1)
+    >>> print(runs.holds[0], runs.phases[0][-1].gaps.max() < 0.1)
+    True True
     """
 
     delta: float = 0.05
