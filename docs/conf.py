@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "reference",  # _ext/reference.py: a page for every public name
+    "offline",  # _ext/offline.py: nothing is fetched
 ]
 exclude_patterns = ["_build", "_ext", "_static", "**/.ipynb_checkpoints"]
 nitpicky = True  # a name that leads nowhere is a warning, and so an error
@@ -46,6 +47,7 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 python_maximum_signature_line_length = 88
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
@@ -61,16 +63,25 @@ html_theme_options = {
     "logo": {"text": "uli_fast"},
     "navbar_align": "left",
     "header_links_before_dropdown": 5,
-    "navbar_persistent": [],
-    "navbar_end": ["search-button-field", "theme-switcher"],
+    "navbar_persistent": ["search-button-field"],
+    "navbar_end": ["theme-switcher"],
     "show_prev_next": True,
     "show_toc_level": 1,
     "navigation_depth": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": [],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
     "back_to_top_button": False,
 }
-html_sidebars = {"index": [], "get_started": [], "which_learner": [], "changelog": []}
+ALONE = (
+    "index",
+    "get_started",
+    "which_learner",
+    "errata",
+    "performance",
+    "reliability",
+    "changelog",
+)
+html_sidebars = {"**": ["sidebar-nav-bs"]} | {name: [] for name in ALONE}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import is_dataclass
@@ -16,6 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
+
+from sphinx.errors import ExtensionError
 
 import uli_fast as uli
 from uli_fast import _registry
@@ -272,6 +275,19 @@ def _hide_making(
     return None
 
 
+def _link_pages(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Turn the names of pages, as docstrings have them for the terminal, into links."""
+    lines[:] = [re.sub(r"(?<![`\w/])docs/(\w+)\.md", r":doc:`/\1`", line) for line in lines]
+
+
+def _compare(app: Any, env: Any) -> None:
+    """Every public name has its entry in the index that the site is searched by."""
+    found = env.get_domain("py").objects
+    missing = [name for name in public_names() if f"uli_fast.{name}" not in found]
+    if missing:
+        raise ExtensionError(f"not in the reference: {', '.join(missing)}")
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Connect to Sphinx."""
     for name in uli.__all__:  # uli.designs lives elsewhere; autodoc imports what it documents
@@ -279,4 +295,6 @@ def setup(app: Any) -> dict[str, bool]:
             sys.modules.setdefault(f"uli_fast.{name}", getattr(uli, name))
     app.connect("config-inited", lambda app, config: write(Path(app.confdir)))
     app.connect("autodoc-process-signature", _hide_making)
+    app.connect("autodoc-process-docstring", _link_pages)
+    app.connect("env-check-consistency", _compare)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

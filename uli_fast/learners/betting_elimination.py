@@ -78,7 +78,25 @@ class BettingElimination(ArmLearner):
         object.__setattr__(self, "leader", _check.whole("leader", self.leader, most=MOST_PLAYS))
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
-        """Return F_ULI for a problem or a number of arms; it has one form, a table of looks."""
+        """Return the promise F, before anything is played.
+
+        Parameters
+        ----------
+        about
+            A problem, or a number of arms with rewards in [0, 1].
+        form
+            Only "schedule": there is no closed form.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
+        """
         if _check.one_of("form", form, FORMS) == "paper":
             raise ArgumentError(
                 "form", "can only be 'schedule': BettingElimination is not from the paper"
@@ -97,6 +115,18 @@ class BettingElimination(ArmLearner):
         """Return when arms are dropped *if* the best mean is this one, in reward units.
 
         For planning only: nothing is certified by it, and the learner does not use it.
+
+        Parameters
+        ----------
+        about
+            A problem, or a number of arms with rewards in [0, 1].
+        best_mean
+            What you expect the best mean to be.
+
+        Returns
+        -------
+        Planned
+            With ``rounds_until(eps)`` and ``bound(t)``, and what they assume.
         """
         return plan(about, best_mean, self.leader, self.R, self.guarantee(about))
 

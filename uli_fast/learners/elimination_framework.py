@@ -86,7 +86,18 @@ class EliminationFramework(ArmLearner):
                 raise ArgumentError(name, f"must be callable, got {getattr(self, name)!r}")
 
     def guarantee(self, about: Any) -> Guarantee:
-        """Return beta f, the user's claim, for a problem or a number of arms."""
+        """Return beta f, your claim, as a Guarantee; its ``proved`` is False.
+
+        Parameters
+        ----------
+        about
+            A problem, or a number of arms with rewards in [0, 1].
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+        """
         arms, _ = describe_arms(about, self.R)
         parameters = {"K": arms.K, "beta": self.beta, "largest_gap": arms.largest_gap}
         return Guarantee("user", self.delta, parameters, arms.scale, self._unit_bound)

@@ -91,12 +91,24 @@ class LinUCB(ArmLearner):
         high: float = math.inf,
         intercept: float = 0.0,
     ) -> LinUCBPlayer:
-        """Begin live decisions on a (K, d) array, one arm per row, or the vertices of an arm set.
+        """Begin live decisions on vectors; they name arms by their row.
 
-        Decisions name arms by their row, of the array or of ``arms.vertices()``. Rewards are
-        unbounded by default and need R then: the noise around intercept + <theta, a> is
-        R-subgaussian. Nothing is drawn at random and nothing is tuned to a horizon, so ``seed``
-        and ``horizon`` change nothing.
+        Parameters
+        ----------
+        arms
+            A (K, d) array, one arm per row, or a set with few vertices, whose rows are
+            ``arms.vertices()``.
+        seed, horizon
+            Nothing is drawn at random and nothing is tuned to a horizon: they change nothing here.
+        low, high
+            The range of the rewards. They are unbounded by default, and need R then.
+        intercept
+            The expected reward where <theta, a> = 0.
+
+        Returns
+        -------
+        Player
+            With ``ask``, ``tell``, ``recommend`` and ``certificate``, and the rows as ``features``.
         """
         from uli_fast.players.lin_ucb import LinUCBPlayer
 

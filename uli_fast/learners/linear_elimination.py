@@ -151,9 +151,24 @@ class LinearElimination(ArmLearner):
         noise_of(problem, self.R)
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
-        """Return F_ULI for a problem, (K, d), an array of arms or a set with vertices.
+        """Return the promise F, before anything is played.
 
-        ``form="paper"``: the closed form of the paper's schedule; "sharp" has none.
+        Parameters
+        ----------
+        about
+            A problem, a (K, d) array of arms, a pair (K, d), or a set with vertices.
+        form
+            "paper": the closed form of the paper's schedule; "sharp" has none.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
         """
         about = on_vertices("about", about)
         if self.schedule == "sharp":
@@ -313,12 +328,24 @@ class LinearElimination(ArmLearner):
         high: float = math.inf,
         intercept: float = 0.0,
     ) -> LinearPlayer:
-        """Begin live decisions on a (K, d) array, one arm per row, or the vertices of an arm set.
+        """Begin live decisions on vectors; they name arms by their row.
 
-        Decisions name arms by their row, of the array or of ``arms.vertices()``; ``features`` of
-        the player has the rows. Rewards are unbounded by default and need R then:
-        the noise around intercept + <theta, a> is R-subgaussian. Nothing is drawn at random
-        and nothing is tuned to a horizon, so ``seed`` and ``horizon`` change nothing.
+        Parameters
+        ----------
+        arms
+            A (K, d) array, one arm per row, or a set with few vertices, whose rows are
+            ``arms.vertices()``.
+        seed, horizon
+            Nothing is drawn at random and nothing is tuned to a horizon: they change nothing here.
+        low, high
+            The range of the rewards. They are unbounded by default, and need R then.
+        intercept
+            The expected reward where <theta, a> = 0.
+
+        Returns
+        -------
+        Player
+            With ``ask``, ``tell``, ``recommend`` and ``certificate``, and the rows as ``features``.
         """
         from uli_fast.players.linear_elimination import LinearPlayer
 

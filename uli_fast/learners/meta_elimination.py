@@ -190,11 +190,27 @@ class MetaElimination(AdversarialLearner):
         return 2.0 * (float(kept.max() - kept.min()) + deviation) / phase.rounds
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
-        """Return F_ULI for a problem, a number of arms, (K, d) or an array of arms.
+        """Return the promise F, before anything is played.
 
-        Only a problem tells the range of its rewards; otherwise they are taken to lie in
-        [0, 1]. Rewards in [-1, 1] on linear arms have twice that bound. Form "paper" is the
-        closed form.
+        Only a problem tells the range of its rewards; otherwise they are taken to lie in [0, 1].
+        Rewards in [-1, 1] on linear arms have twice that bound.
+
+        Parameters
+        ----------
+        about
+            A problem, a number of arms, a (K, d) array of arms, or a pair (K, d).
+        form
+            "schedule" is read off the schedule itself; "paper" is the paper's closed form.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
         """
         info = read_arms(about)
         if not _is_own(self.base):  # a subclass is another algorithm

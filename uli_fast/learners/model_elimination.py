@@ -101,7 +101,23 @@ class ModelElimination(PolicyLearner):
         object.__setattr__(self, "first", first)
 
     def guarantee(self, about: Any) -> Guarantee:
-        """Return F_ULI for a TabularMDP or (S, A, H)."""
+        """Return the promise F, before anything is played. Rounds are episodes.
+
+        Parameters
+        ----------
+        about
+            A TabularMDP, or (S, A, H): states, actions, stages.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
+        """
         return self.guarantee_for(*describe_model(about, self.pooled))
 
     def guarantee_for(self, size: ModelSize, scale: float) -> Guarantee:

@@ -85,7 +85,23 @@ class PolicyElimination(PolicyLearner):
         object.__setattr__(self, "node_cap", _check.whole("node_cap", self.node_cap))
 
     def guarantee(self, about: Any) -> Guarantee:
-        """Return F_ULI for a TabularMDP or (S, A, H)."""
+        """Return the promise F, before anything is played. Rounds are episodes.
+
+        Parameters
+        ----------
+        about
+            A TabularMDP, or (S, A, H): states, actions, stages.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
+        """
         return self.guarantee_for(*read_size(about))
 
     def guarantee_for(self, size: Size, scale: float) -> Guarantee:

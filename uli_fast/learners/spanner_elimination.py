@@ -105,9 +105,24 @@ class SpannerElimination(SetLearner):
         object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
-        """Return F_ULI for a problem, an arm set, a (K, d) array or a pair (K, d).
+        """Return the promise F, before anything is played.
 
-        Form "paper" is the closed form of schedule "paper"; "sharp" has none.
+        Parameters
+        ----------
+        about
+            A problem, an arm set, a (K, d) array of arms, or a pair (K, d).
+        form
+            "paper": the closed form of the paper's schedule; "sharp" has none.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
         """
         from uli_fast.arm_sets import as_arm_set
 
@@ -142,11 +157,23 @@ class SpannerElimination(SetLearner):
         high: float = math.inf,
         intercept: float = 0.0,
     ) -> SpannerPlayer:
-        """Begin live decisions on an arm set or a (K, d) array; decisions are vectors.
+        """Begin live decisions on a set; decisions are vectors.
 
-        Rewards are unbounded by default and need R then: the noise around
-        intercept + <theta, a> is R-subgaussian. Nothing is drawn at random and nothing is
-        tuned to a horizon, so ``seed`` and ``horizon`` change nothing.
+        Parameters
+        ----------
+        arms
+            An arm set, or a (K, d) array.
+        seed, horizon
+            Nothing is drawn at random and nothing is tuned to a horizon: they change nothing here.
+        low, high
+            The range of the rewards. They are unbounded by default, and need R then.
+        intercept
+            The expected reward where <theta, a> = 0.
+
+        Returns
+        -------
+        Player
+            With ``ask``, ``tell``, ``recommend`` and ``certificate``.
         """
         from uli_fast.arm_sets import as_arm_set
         from uli_fast.players import spanner_elimination as live

@@ -62,7 +62,25 @@ class SuccessiveElimination(ArmLearner):
         self._check_parameters()
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
-        """Return F_ULI for a problem or a number of arms; form "paper" is the closed form."""
+        """Return the promise F, before anything is played.
+
+        Parameters
+        ----------
+        about
+            A problem, or a number of arms with rewards in [0, 1].
+        form
+            "schedule" is read off the schedule itself; "paper" is the paper's closed form.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
+        """
         arms, R = describe_arms(about, self.R)
         parameters = {"K": arms.K, "R": R, "largest_gap": arms.largest_gap}
         return Guarantee(formula("SE-MAB", form), self.delta, parameters, arms.scale)
