@@ -17,7 +17,7 @@ WITH_smpybandits     := -e . pytest SMPyBandits==0.9.7 numpy==2.0.2 scipy==1.13.
 WITH_ray             := -e . pytest ray==2.60.0
 WITH_vowpalwabbit    := vowpalwabbit==9.11.9 numpy
 
-.PHONY: demo test tests test-slow lint style types bench bench-quick bench-check rivals sabotage reliability compat-test compat-bench clean
+.PHONY: demo test tests test-slow lint style types bench bench-quick bench-check rivals sabotage reliability compat-test compat-bench docs wheel-test clean
 
 demo: $(READY)
 	$(BIN)/uli demo
@@ -27,9 +27,10 @@ test: export OPENBLAS_NUM_THREADS := 1
 test: export OMP_NUM_THREADS := 1
 test: export MKL_NUM_THREADS := 1
 
-# mypy takes one core for a while: beside the tests, not before them. Either failure is make's.
+# mypy, the documentation and the wheel take one core, one after the other: beside the tests, not before them.
+# Any failure is make's.
 test: style
-	@$(MAKE) --no-print-directory -j 2 types tests
+	@$(MAKE) --no-print-directory -j 2 tests types docs wheel-test
 
 tests: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --benchmark-disable
@@ -45,6 +46,15 @@ style: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+
+# The site, in docs/_build/html. Tutorials are run; a warning is an error, and nothing is fetched.
+docs: $(READY)
+	$(BIN)/python -m sphinx -q -E -W --keep-going -n -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+# The wheel and the source archive, as users get them: built, compared, installed where nothing else is, used.
+wheel-test: $(READY)
+	$(BIN)/python -m tests.wheel
 
 # One thread for ours and for every rival, in every process.
 bench bench-quick bench-check: export OPENBLAS_NUM_THREADS := 1
@@ -109,4 +119,4 @@ $(READY): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .benchmarks dist uli-demo
+	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .benchmarks dist uli-demo docs/_build docs/api

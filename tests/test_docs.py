@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
         "docs/coming_from_mabwiser.md",
         "docs/coming_from_rlberry.md",
         "docs/coming_from_smpybandits.md",
+        "docs/get_started.md",
         "docs/live.md",
         "docs/many_workers.md",
         "docs/mdps.md",

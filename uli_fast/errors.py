@@ -12,7 +12,22 @@ class UliError(Exception):
 
 
 class ArgumentError(UliError, ValueError):
-    """An argument was refused; nothing has been run or changed."""
+    """An argument was refused; nothing has been run or changed.
+
+    Attributes
+    ----------
+    argument
+        The name of the argument.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> try:
+    ...     uli.BettingElimination(delta=2)
+    ... except uli.errors.ArgumentError as error:
+    ...     print(error.argument)
+    delta
+    """
 
     def __init__(self, argument: str, problem: str) -> None:
         super().__init__(f"{argument}: {problem}")

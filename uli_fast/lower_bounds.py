@@ -24,7 +24,22 @@ LARGEST_POWER = 300
 
 
 class Stay(NamedTuple):
-    """How long a learner that eliminates keeps the worse arm."""
+    """How long a learner that eliminates keeps the worse arm.
+
+    Attributes
+    ----------
+    plays
+        Of the worse arm, in all.
+    last_round
+        The round of the last one.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import uli_fast as uli
+    >>> uli.lower_bounds.pe_stay(Fraction(1, 10), Fraction(1, 20), Fraction(1, 2)).plays > 0
+    True
+    """
 
     plays: int  # of the worse arm, in all
     last_round: int  # whose reward removed it
@@ -36,6 +51,13 @@ class LilLowerBound:
 
     With U the bonus, n = max{n: U(n) > gap} and x = min{x: U(x) <= U(n) - gap}, the worse
     arm is played n + 1 times, the last at round n + x + 1.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> found = uli.lower_bounds.lil_ucb_lower_bound(0.2, 0.05)
+    >>> found.last_play, found.theorem_holds
+    (226007056, True)
     """
 
     gap: Fraction
@@ -71,14 +93,52 @@ class LilLowerBound:
 
 
 def lil_ucb_lower_bound(gap: float, delta: float) -> LilLowerBound:
-    """Solve lil'UCB on two deterministic arms with rewards in [0, 1], ``gap`` apart."""
+    """Solve lil'UCB on two deterministic arms with rewards in [0, 1], ``gap`` apart.
+
+    Parameters
+    ----------
+    gap
+        Between the two rewards, in (0, 1).
+    delta
+        Of lil'UCB.
+
+    Returns
+    -------
+    LilLowerBound
+        Exact, with whole numbers.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.lower_bounds.lil_ucb_lower_bound(0.1, 0.05).cubic_holds
+    True
+    """
     width, level = _unit("gap", gap), _unit("delta", delta)
     n = lil_plays(width, level) - 1
     return LilLowerBound(width, level, n, lil_round(n + 1, width, level) - n - 1)
 
 
 def lil_ucb_last_play(gap: float, delta: float) -> int:
-    """Return the last round in which lil'UCB plays the worse of two deterministic arms."""
+    """Return the last round in which lil'UCB plays the worse of two deterministic arms.
+
+    Parameters
+    ----------
+    gap
+        Between the two rewards, in (0, 1).
+    delta
+        Of lil'UCB.
+
+    Returns
+    -------
+    int
+        The round, a Python integer of any size.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.lower_bounds.lil_ucb_last_play(0.1, 0.05)
+    1618401761
+    """
     return lil_ucb_lower_bound(gap, delta).last_play
 
 
@@ -87,6 +147,26 @@ def ucb_play_rounds(gap: float, delta: float, plays: Iterable[int]) -> list[int]
 
     Entry i is the round of play number ``plays[i]``. There is one for every number: UCB
     comes back for ever, the n-th time at about sqrt(delta / 2) exp(n gap^2 / 2).
+
+    Parameters
+    ----------
+    gap
+        Between the two rewards, in (0, 1).
+    delta
+        Of UCB.
+    plays
+        Which plays of the worse arm: 1 is the first.
+
+    Returns
+    -------
+    list of int
+        Rounds, Python integers of any size.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.lower_bounds.ucb_play_rounds(0.5, 0.05, [1, 2, 100])
+    [2, 4, 89206]
     """
     width, level = _unit("gap", gap), _unit("delta", delta)
     numbers = [_check.whole("plays", n) for n in plays]
@@ -98,7 +178,24 @@ def ucb_play_rounds(gap: float, delta: float, plays: Iterable[int]) -> list[int]
 
 
 def as_written(value: Any) -> Fraction:
-    """Return a number as its shortest decimal says: 0.1 is one tenth."""
+    """Return a number as its shortest decimal says: 0.1 is one tenth.
+
+    Parameters
+    ----------
+    value
+        A number.
+
+    Returns
+    -------
+    Fraction
+        What its shortest decimal says.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.lower_bounds.as_written(0.1)
+    Fraction(1, 10)
+    """
     return Fraction(str(value))
 
 
@@ -109,6 +206,25 @@ def ucb_round(n: int, gap: Fraction, delta: Fraction) -> int | None:
     sqrt(log(2 t^2 / delta)) (1 / sqrt(n - 1) - 1 / sqrt(t - n)) > gap. The left side grows
     with t and falls with n, and more from n - 1 to n than it grows in a round, so no earlier
     play has to be known.
+
+    Parameters
+    ----------
+    n
+        Which play of the worse arm: 1 is the first.
+    gap, delta
+        As fractions.
+
+    Returns
+    -------
+    int or None
+        The round.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import uli_fast as uli
+    >>> uli.lower_bounds.ucb_round(2, Fraction(1, 2), Fraction(1, 20))
+    4
     """
     if n == 1:
         return 2
@@ -126,14 +242,52 @@ def ucb_round(n: int, gap: Fraction, delta: Fraction) -> int | None:
 
 
 def lil_plays(gap: Fraction, delta: Fraction) -> int:
-    """Return how often lil'UCB plays the worse arm in all: n + 1, n = max{n: U(n) > gap}."""
+    """Return how often lil'UCB plays the worse arm in all: n + 1, n = max{n: U(n) > gap}.
+
+    Parameters
+    ----------
+    gap, delta
+        As fractions.
+
+    Returns
+    -------
+    int
+        The number of plays.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import uli_fast as uli
+    >>> uli.lower_bounds.lil_plays(Fraction(1, 5), Fraction(1, 20))
+    161
+    """
     with localcontext(prec=_lil_digits(gap)):
         width, level = _decimal(gap), _decimal(6 / delta).ln()
         return _first(lambda n: _lil_bonus(n, level) <= width, 1)
 
 
 def lil_round(n: int, gap: Fraction, delta: Fraction) -> int:
-    """Return the round of lil'UCB's n-th play of the worse arm, n <= lil_plays(gap, delta)."""
+    """Return the round of lil'UCB's n-th play of the worse arm, n <= lil_plays(gap, delta).
+
+    Parameters
+    ----------
+    n
+        Which play of the worse arm: 1 is the first.
+    gap, delta
+        As fractions.
+
+    Returns
+    -------
+    int
+        The round.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import uli_fast as uli
+    >>> uli.lower_bounds.lil_round(10, Fraction(1, 5), Fraction(1, 20))
+    27
+    """
     if n == 1:
         return 2
     with localcontext(prec=_lil_digits(gap)):
@@ -157,6 +311,25 @@ def se_stay(gap: Fraction, delta: Fraction, worse_first: bool) -> Stay:
     """Return how long successive elimination keeps the worse of two arms.
 
     Counts go (2, 1), (2, 2), (3, 2), ... in index order; the widths are those of R = 1/2.
+
+    Parameters
+    ----------
+    gap, delta
+        As fractions.
+    worse_first
+        Whether the worse arm has the smaller index.
+
+    Returns
+    -------
+    Stay
+        Plays, and the last round.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import uli_fast as uli
+    >>> uli.lower_bounds.se_stay(Fraction(1, 5), Fraction(1, 20), worse_first=True)
+    Stay(plays=939, last_round=1877)
     """
     with localcontext(prec=60):
         goal, level = _decimal(gap), _decimal(8 / delta).ln()
@@ -169,7 +342,25 @@ def se_stay(gap: Fraction, delta: Fraction, worse_first: bool) -> Stay:
 
 
 def pe_stay(gap: Fraction, delta: Fraction, R: Fraction) -> Stay:
-    """Return how long phased elimination keeps the worse of two arms: while gap <= 2^-l."""
+    """Return how long phased elimination keeps the worse of two arms: while gap <= 2^-l.
+
+    Parameters
+    ----------
+    gap, delta, R
+        As fractions.
+
+    Returns
+    -------
+    Stay
+        Plays, and the last round.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import uli_fast as uli
+    >>> uli.lower_bounds.pe_stay(Fraction(1, 5), Fraction(1, 20), Fraction(1, 2))
+    Stay(plays=1179, last_round=2358)
+    """
     with localcontext(prec=60):
         plays, phase = 0, 0
         while phase == 0 or gap * 2**phase <= 1:

@@ -62,6 +62,13 @@ class Restricted:
         Answers that failed the checks, and failures, by back end.
     number
         Of the arm that was answered last, where they are finitely many; else -1.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> half = uli.arm_sets.Ball(2).restrict(le=([[1.0, 0.0]], [0.0]))  # the left half of a disc
+    >>> print(half.maximize([0.0, 1.0])[0].round(6), half.calls)
+    [0. 1.] 1
     """
 
     number: int = -1  # row of the last answer, where the arms are a list

@@ -21,7 +21,18 @@ from uli_fast.errors import ArgumentError, UnsupportedError
 
 
 class ArmSet:
-    """A compact set of arms in R^d with a linear optimisation oracle."""
+    """A compact set of arms in R^d with a linear optimisation oracle.
+
+    The base of all sets here. A set of your own needs ``dimension`` and ``maximize``: see
+    docs/arm_sets.md.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> point, bound = uli.arm_sets.Ball(3).maximize([3.0, 0.0, 4.0])
+    >>> print(point.round(3), round(bound, 3))
+    [0.6 0.  0.8] 5.0
+    """
 
     # The back ends by name, in the order in which "auto" tries them.
     backends: ClassVar[tuple[str, ...]] = ("closed",)

@@ -35,6 +35,15 @@ class Convex(ArmSet):
     Notes
     -----
     The upper bound comes from the solver's dual point, up to its accuracy.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import uli_fast as uli
+    >>> disc = uli.arm_sets.Convex(lambda x: [cp.norm(x) <= 1, x[0] >= 0], d=2)
+    >>> point, bound = disc.maximize([-1.0, 1.0])
+    >>> print(abs(point.round(3)))
+    [0. 1.]
     """
 
     backends: ClassVar[tuple[str, ...]] = ("cvxpy", "columns")

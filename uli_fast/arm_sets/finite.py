@@ -30,6 +30,14 @@ class Finite(ArmSet):
         Arms, (K, d); they may repeat.
     backend
         "auto" or "closed": there is only one way.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> arms = uli.arm_sets.Finite([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]])
+    >>> point, bound = arms.maximize([1.0, 1.0])
+    >>> print(point, bound)
+    [0.7 0.7] 1.4
     """
 
     finite: ClassVar[bool] = True

@@ -27,6 +27,17 @@ def as_arm_set(obj: Any) -> ArmSet:
         An arm set (returned as it is), a (K, d) array of arms, or any object with
         ``dimension`` and ``maximize(u, eq, le)`` that returns a point and an upper bound.
         It may also have ``largest_norm()`` and ``contains(a, tolerance)``.
+
+    Returns
+    -------
+    ArmSet
+        The same arms, with all that learners ask for.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.arm_sets.as_arm_set([[1.0, 0.0], [0.0, 1.0]])
+    Finite(2 arms, d=2)
     """
     if isinstance(obj, ArmSet):
         return obj

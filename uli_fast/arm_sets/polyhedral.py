@@ -48,6 +48,13 @@ class Box(PolyhedralSet):
         (d,); where they are equal the box is flat.
     backend
         "auto", "closed" (at most one inequality row), "kernel", "highs" or "cvxpy".
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> box = uli.arm_sets.Box([-1, -1], [1, 2])
+    >>> print(box.maximize([1.0, 1.0])[0], len(box.vertices()))
+    [1. 2.] 4
     """
 
     def __init__(self, low: Any, high: Any, backend: str = "auto") -> None:
@@ -88,6 +95,12 @@ class Simplex(PolyhedralSet):
         Number of coordinates.
     backend
         "auto", "closed" (at most one inequality row), "kernel", "highs" or "cvxpy".
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> print(uli.arm_sets.Simplex(3).maximize([0.2, 0.9, 0.4])[0])
+    [0. 1. 0.]
     """
 
     def __init__(self, d: int, backend: str = "auto") -> None:
@@ -111,7 +124,7 @@ class Simplex(PolyhedralSet):
 
 
 class L1Ball(PolyhedralSet):
-    """The l1 ball {a: sum |a_i| <= radius} in R^d.
+    """The l1 ball ``{a: sum |a_i| <= radius}`` in R^d.
 
     Parameters
     ----------
@@ -121,6 +134,12 @@ class L1Ball(PolyhedralSet):
         Above 0.
     backend
         "auto", "closed" (at most one inequality row), "kernel", "highs" or "cvxpy".
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> print(uli.arm_sets.L1Ball(2, radius=2.0).maximize([0.2, -0.9])[0])
+    [ 0. -2.]
     """
 
     def __init__(self, d: int, radius: float = 1.0, backend: str = "auto") -> None:
@@ -154,6 +173,13 @@ class Polytope(PolyhedralSet):
         Rows (m, d) and their right-hand sides (m,). The polytope may be flat.
     backend
         "auto", "kernel", "highs" or "cvxpy".
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> triangle = uli.arm_sets.Polytope([[-1, 0], [0, -1], [1, 1]], [0, 0, 1])
+    >>> print(triangle.maximize([1.0, 2.0])[0].round(6), len(triangle.vertices()))
+    [0. 1.] 3
     """
 
     backends: ClassVar[tuple[str, ...]] = ("kernel", "highs", "cvxpy")

@@ -70,7 +70,7 @@ class RoundSet(StandardSet):
 
 
 class Ball(RoundSet):
-    """The ball of a radius around a centre, {a: |a - center| <= radius}.
+    """The ball of a radius around a centre, ``{a: |a - center| <= radius}``.
 
     Parameters
     ----------
@@ -82,6 +82,14 @@ class Ball(RoundSet):
         (d,); the origin by default.
     backend
         "auto", "closed" (without inequality rows), "kernel", "clarabel" or "cvxpy".
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> ball = uli.arm_sets.Ball(3)
+    >>> point, bound = ball.maximize([3.0, 0.0, 4.0], le=([[0.0, 0.0, 1.0]], [0.0]))
+    >>> print(point.round(6))
+    [1. 0. 0.]
     """
 
     def __init__(
@@ -100,7 +108,7 @@ class Ball(RoundSet):
         return shown("Ball", parts + ["center=..."] * bool(self.center.any()), self.backend)
 
     def largest_norm(self) -> float:
-        """Return |center| + radius."""
+        """Return ``|center|`` + radius."""
         return float(np.linalg.norm(self.center)) + self.radius
 
     def _contains(self, a: F64, tolerance: float) -> bool:
@@ -108,7 +116,7 @@ class Ball(RoundSet):
 
 
 class Ellipsoid(RoundSet):
-    """The image of a ball, {center + shape z: |z| <= 1}.
+    """The image of a ball, ``{center + shape z: |z| <= 1}``.
 
     Parameters
     ----------
@@ -121,6 +129,14 @@ class Ellipsoid(RoundSet):
         positive definite M has shape = inverse of the transposed Cholesky factor of M.
     backend
         "auto", "closed" (without inequality rows), "kernel", "clarabel" or "cvxpy".
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> flat = uli.arm_sets.Ellipsoid(center=[0.0, 0.0], shape=[[2.0, 0.0], [0.0, 0.5]])
+    >>> point, bound = flat.maximize([1.0, 0.0])
+    >>> print(point.round(6), round(bound, 6))
+    [2. 0.] 2.0
     """
 
     def __init__(self, center: Any, shape: Any, backend: str = "auto") -> None:
@@ -138,7 +154,7 @@ class Ellipsoid(RoundSet):
         return shown("Ellipsoid", [f"d={self.dimension}, k={self.shape.shape[1]}"], self.backend)
 
     def largest_norm(self) -> float:
-        """Return |center| plus the longest half-axis."""
+        """Return ``|center|`` plus the longest half-axis."""
         return float(np.linalg.norm(self.center) + np.linalg.norm(self.shape, 2))
 
     def _contains(self, a: F64, tolerance: float) -> bool:

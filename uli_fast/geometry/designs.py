@@ -31,6 +31,9 @@ from uli_fast import _check
 from uli_fast._typing import F64, I64
 from uli_fast.errors import ArgumentError, DesignError
 
+# What is public; the rest serves the learners.
+__all__ = ["Design", "d_optimal", "g_optimal", "rank", "span_coordinates"]
+
 # Singular values below this fraction of the largest one count as zero.
 RANK_TOLERANCE = 1e-10
 # The origin is in the plane of the arms if it is not further off than this part of its distance.
@@ -52,7 +55,25 @@ PRODUCTS, ENTRIES = 1 << 18, 1 << 13
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Weights on the arms and the largest leverage that certifies them."""
+    """Weights on the arms and the largest leverage that certifies them.
+
+    Attributes
+    ----------
+    weights
+        Of the arms, (K,); they sum to 1.
+    max_leverage
+        The largest leverage, at least ``rank``; equal for the best design.
+    rank
+        Dimension of the span of the arms.
+    iterations
+        Steps that were taken.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.designs.d_optimal([[1.0, 0.0], [0.0, 1.0]]).rank
+    2
+    """
 
     weights: F64  # (K,) nonnegative, sum 1
     max_leverage: float  # max_i v_i, at least ``rank`` up to rounding
@@ -70,10 +91,24 @@ def d_optimal(arms: Any, tolerance: float = 1.01) -> Design:
     tolerance
         In (1, 2]; 1 would be the exact D-optimal (and G-optimal) design.
 
+    Returns
+    -------
+    Design
+        Its largest leverage certifies it.
+
     Raises
     ------
     DesignError
         The tolerance was not reached; happens only very close to 1.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> design = uli.designs.d_optimal([[1.0, 0.0], [0.0, 1.0], [0.1, 0.1]])
+    >>> print(design.weights.round(2))
+    [0.5 0.5 0. ]
+    >>> print(design.max_leverage <= 1.01 * design.rank)
+    True
     """
     points = _check.matrix("arms", arms, copy=False)
     tolerance = _check.number("tolerance", tolerance)
@@ -117,18 +152,73 @@ def g_optimal(arms: Any, tolerance: float = 2.0) -> Design:
     Largest leverages are within ``tolerance`` of the rank d, as in ``d_optimal`` (by
     Kiefer-Wolfowitz the two optima are one). With the default, which is what phased
     elimination asks for, at most 4 d loglog d + 16 arms have weight.
+
+    Parameters
+    ----------
+    arms
+        One arm per row, (K, d). They need not span R^d, and may repeat.
+    tolerance
+        In (1, 2].
+
+    Returns
+    -------
+    Design
+        With few positive weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import uli_fast as uli
+    >>> arms = np.random.default_rng(1).standard_normal((500, 3))
+    >>> design = uli.designs.g_optimal(arms)
+    >>> print((design.weights > 0).sum() < 30, design.max_leverage <= 6)
+    True True
     """
     return d_optimal(arms, tolerance)
 
 
 def span_coordinates(arms: Any) -> F64:
-    """Return the arms in an orthonormal basis of their span, (K, rank)."""
+    """Return the arms in an orthonormal basis of their span, (K, rank).
+
+    Parameters
+    ----------
+    arms
+        One arm per row, (K, d).
+
+    Returns
+    -------
+    array
+        The coordinates, (K, rank).
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.designs.span_coordinates([[1.0, 1.0], [2.0, 2.0]]).shape
+    (2, 1)
+    """
     X, singular = _spanning(_check.matrix("arms", arms))
     return X * singular
 
 
 def rank(arms: Any) -> int:
-    """Return the dimension of the span of the arms, 0 if all are zero."""
+    """Return the dimension of the span of the arms, 0 if all are zero.
+
+    Parameters
+    ----------
+    arms
+        One arm per row, (K, d).
+
+    Returns
+    -------
+    int
+        At most min(K, d).
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.designs.rank([[1.0, 1.0], [2.0, 2.0]])
+    1
+    """
     points = _check.matrix("arms", arms)
     return _spanning(points)[1].size if points.any() else 0
 

@@ -77,6 +77,20 @@ def barycentric_spanner(arm_set: Any, C: float = 2.0) -> Spanner:
         An arm set, a (K, d) array, or an object with ``maximize(u, eq, le)``.
     C
         Above 1; smaller means more calls of the oracle.
+
+    Returns
+    -------
+    Spanner
+        ``arms`` (d, d), and ``oracle_calls``: every arm of the set is a combination of them with
+        coefficients in [-C, C].
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> box = uli.arm_sets.Box([-1, -1], [1, 2])
+    >>> spanner = uli.barycentric_spanner(box, C=1.5)
+    >>> print(uli.verify_spanner(spanner.arms, box) <= 1.5)
+    True
     """
     from uli_fast.arm_sets import as_arm_set
 
@@ -102,6 +116,17 @@ def verify_spanner(arms: Any, arm_set: Any, C: float | None = None) -> float:
         What they are to span.
     C
         The bound to hold them to, if any.
+
+    Returns
+    -------
+    float
+        The largest coefficient, in absolute value.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> print(round(uli.verify_spanner([[1.0, 0.0], [0.0, 1.0]], uli.arm_sets.Ball(2)), 6))
+    1.0
     """
     from uli_fast.arm_sets import Finite, as_arm_set
 

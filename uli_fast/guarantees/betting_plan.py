@@ -38,6 +38,14 @@ class Planned:
     fixed in advance together, those of ``bound`` for one. It holds by itself, not together with
     the intervals of a live player, whose share of delta it spends. ``any_mean`` is F, which needs
     no best mean; F and the plan hold together, so the smaller of both is returned.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> learner = uli.BettingElimination(0.05)
+    >>> plan = learner.planned(4, best_mean=0.92)
+    >>> print(plan.rounds_until(0.1) < learner.guarantee(4).rounds_until(0.1))
+    True
     """
 
     delta: float

@@ -85,9 +85,19 @@ class ArmLearner(Learner):
     ) -> Player:
         """Begin live decisions on a number of arms or on named ones.
 
-        Rewards lie in [low, high]; pass ``-inf, inf`` for unbounded ones, which need R. This
-        learner draws no random numbers and is not tuned to a horizon, so
-        ``seed`` and ``horizon`` change nothing.
+        Parameters
+        ----------
+        arms
+            Their number, or their names.
+        seed, horizon
+            Nothing is drawn at random and nothing is tuned to a horizon: they change nothing here.
+        low, high
+            The range of the rewards; ``-inf, inf`` for unbounded ones, which need R.
+
+        Returns
+        -------
+        Player
+            With ``ask``, ``tell``, ``active``, ``recommend``, ``intervals`` and ``certificate``.
         """
         _check.unused(seed, horizon)
         bounds = _check.reward_range(low, high)

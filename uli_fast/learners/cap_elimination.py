@@ -52,6 +52,9 @@ class CapElimination(SetLearner):
     constant in all rewards: only differences count, so that neither the intercept nor the
     set's center matters.
 
+    The learner for balls and ellipsoids: 10^12 rounds take milliseconds, and nothing has to be
+    known of theta. Its proof is in docs/proofs_caps.md.
+
     Parameters
     ----------
     delta
@@ -63,6 +66,15 @@ class CapElimination(SetLearner):
         A bound on the norm of theta, where one is known. It bounds the gaps of the first phase,
         which are otherwise bounded by the range of the rewards, or not at all; and eta_0 is
         theta_norm times the longest half-axis then, else R. Later phases do not rest on it.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> ball = uli.LinearBandit([0.6, 0.3, 0.1], arm_set=uli.arm_sets.Ball(3))
+    >>> learner = uli.CapElimination(delta=0.05, R=1.0)
+    >>> runs = uli.simulate(learner, ball, horizon=10**12, seed=1)
+    >>> print(runs.holds[0], runs.phases[0][-1].gaps.max() < 1e-3)
+    True True
     """
 
     delta: float = 0.05
@@ -79,9 +91,24 @@ class CapElimination(SetLearner):
             object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
-        """Return F_ULI for a problem on a ball or an ellipsoid, or for such a set.
+        """Return the promise F, before anything is played.
 
-        It is that of the schedule: there is no closed form.
+        Parameters
+        ----------
+        about
+            A ball, an ellipsoid, or a problem on one.
+        form
+            Only "schedule": there is no closed form.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
         """
         _check.one_of("form", form, ("schedule",))
         R = noise_of(about, self.R)
@@ -126,10 +153,21 @@ class CapElimination(SetLearner):
     ) -> CapPlayer:
         """Begin live decisions on a ball or an ellipsoid; decisions are vectors.
 
-        Rewards are unbounded by default and need R then: the noise around the mean
-        c + <theta, a> is R-subgaussian, whatever c. The ``intercept`` is taken off the rewards
-        before they are added up, which changes nothing but rounding. Nothing is drawn at random
-        and nothing is tuned to a horizon, so ``seed`` and ``horizon`` change nothing.
+        Parameters
+        ----------
+        arms
+            The ball or ellipsoid.
+        seed, horizon
+            Nothing is drawn at random and nothing is tuned to a horizon: they change nothing here.
+        low, high
+            The range of the rewards. They are unbounded by default, and need R then.
+        intercept
+            Taken off the rewards before they are added up, which changes nothing but rounding.
+
+        Returns
+        -------
+        Player
+            With ``ask``, ``tell``, ``recommend`` and ``certificate``.
         """
         from uli_fast.arm_sets import as_arm_set
         from uli_fast.players.cap_elimination import CapPlayer

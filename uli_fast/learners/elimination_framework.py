@@ -39,6 +39,9 @@ class EliminationFramework(ArmLearner):
     this is the user's claim, which ``runs.worst_ratio`` puts to the test at every
     round, whatever the shape of f.
 
+    For an elimination rule of your own: it plays the rule and checks the claim. The tutorial "Your
+    own elimination rule" goes through one.
+
     Parameters
     ----------
     rule
@@ -52,6 +55,20 @@ class EliminationFramework(ArmLearner):
     R
         Rewards are R-subgaussian, in reward units; None is half their declared range, which
         always holds. Where they have no range it must be given.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> import numpy as np
+    >>> def rule(n, total, active, t):
+    ...     mean, width = total / n, (2 * np.log(t) / n) ** 0.5
+    ...     return active & (mean + width >= (mean - width)[active].max())
+    >>> def f(delta, t):
+    ...     return 10 * np.sqrt(np.log(t + 2) / t)
+    >>> learner = uli.EliminationFramework(rule, f, beta=1.0, delta=0.1)
+    >>> runs = uli.simulate(learner, uli.BernoulliBandit([0.9, 0.2]), 500, seed=1)
+    >>> print(runs.holds[0])  # the claim held at every round
+    True
     """
 
     rule: Callable[[I64, F64, B1, int], B1]
@@ -69,7 +86,18 @@ class EliminationFramework(ArmLearner):
                 raise ArgumentError(name, f"must be callable, got {getattr(self, name)!r}")
 
     def guarantee(self, about: Any) -> Guarantee:
-        """Return beta f, the user's claim, for a problem or a number of arms."""
+        """Return beta f, your claim, as a Guarantee; its ``proved`` is False.
+
+        Parameters
+        ----------
+        about
+            A problem, or a number of arms with rewards in [0, 1].
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+        """
         arms, _ = describe_arms(about, self.R)
         parameters = {"K": arms.K, "beta": self.beta, "largest_gap": arms.largest_gap}
         return Guarantee("user", self.delta, parameters, arms.scale, self._unit_bound)

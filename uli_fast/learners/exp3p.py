@@ -38,6 +38,16 @@ class Exp3P(TunedLearner):
         Of g(delta) = constant K log(10 K / delta). None is the paper's 361, and 62 in
         mode "sharp" of MetaElimination; 62 is proved for its phases (docs/proofs_phases.md),
         below that it has no guarantee.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> problem = uli.BernoulliBandit([0.8, 0.3])
+    >>> runs = uli.simulate(uli.Exp3P(), problem, horizon=10**4, replications=4, seed=1)
+    >>> print(runs.plays[:, -1].argmax(axis=1))  # the arm played most, run by run
+    [0 0 0 0]
+    >>> uli.MetaElimination(uli.Exp3P()).guarantee(2).proved
+    True
     """
 
     delta: float = 0.05

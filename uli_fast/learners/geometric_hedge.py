@@ -48,6 +48,17 @@ class GeometricHedge(TunedLearner):
         Of g(delta) = constant d log(10 K / delta), d the rank of the arms. None is 256, and
         (9 + 3.6 / sqrt(d))^2, which is 81 to 159, in mode "sharp" of MetaElimination. That much
         is proved for its phases (docs/proofs_phases.md), below it there is no guarantee.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> arms = [[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]]
+    >>> problem = uli.LinearBandit([0.6, 0.3], arms, noise="bernoulli")
+    >>> runs = uli.simulate(uli.GeometricHedge(), problem, horizon=2000, seed=1)
+    >>> print(runs.plays[0, -1].min() > 0)  # it never stops exploring
+    True
+    >>> uli.MetaElimination(uli.GeometricHedge()).guarantee(problem).proved
+    True
     """
 
     delta: float = 0.05

@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LinUCB(ArmLearner):
-    """Play the largest <theta_hat, a> + radius(t) |a|_{V^-1}; no F_ULI exists.
+    """Play the largest ``<theta_hat, a> + radius(t) |a|_{V^-1}``; no F_ULI exists.
 
     Ridge regression with the self-normalised radius
     R sqrt(d log(1 + t / d) + 2 log(1 / delta)) + 1, on arms and theta of norm at most 1
     (others are rescaled). The log t makes it come back to bad arms for ever.
+
+    The rival on vectors, simulated or live. It often costs less at first where many arms are close
+    to the best, and promises nothing about any round.
 
     Parameters
     ----------
@@ -41,6 +44,15 @@ class LinUCB(ArmLearner):
         rewards, which always holds. Where they have no range it must be given.
     theta_norm
         A bound on the norm of theta.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> arms = [[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]]
+    >>> problem = uli.LinearBandit([0.6, 0.3], arms, sigma=0.5)
+    >>> runs = uli.simulate(uli.LinUCB(R=0.5), problem, horizon=2000, seed=1)
+    >>> print(runs.plays[0, -1].argmax())
+    2
     """
 
     delta: float = 0.05
@@ -79,12 +91,24 @@ class LinUCB(ArmLearner):
         high: float = math.inf,
         intercept: float = 0.0,
     ) -> LinUCBPlayer:
-        """Begin live decisions on a (K, d) array, one arm per row, or the vertices of an arm set.
+        """Begin live decisions on vectors; they name arms by their row.
 
-        Decisions name arms by their row, of the array or of ``arms.vertices()``. Rewards are
-        unbounded by default and need R then: the noise around intercept + <theta, a> is
-        R-subgaussian. Nothing is drawn at random and nothing is tuned to a horizon, so ``seed``
-        and ``horizon`` change nothing.
+        Parameters
+        ----------
+        arms
+            A (K, d) array, one arm per row, or a set with few vertices, whose rows are
+            ``arms.vertices()``.
+        seed, horizon
+            Nothing is drawn at random and nothing is tuned to a horizon: they change nothing here.
+        low, high
+            The range of the rewards. They are unbounded by default, and need R then.
+        intercept
+            The expected reward where <theta, a> = 0.
+
+        Returns
+        -------
+        Player
+            With ``ask``, ``tell``, ``recommend`` and ``certificate``, and the rows as ``features``.
         """
         from uli_fast.players.lin_ucb import LinUCBPlayer
 

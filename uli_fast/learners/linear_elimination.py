@@ -76,6 +76,9 @@ class LinearElimination(ArmLearner):
     rescaled: arms by their largest norm, rewards by that and ``theta_norm``; the bound comes
     back in reward units.
 
+    The learner for finitely many vectors, and for sets with few vertices (a simplex, an l1 ball, a
+    small box or polytope), which it plays by their vertices. Its proof is in docs/proofs_linear.md.
+
     Parameters
     ----------
     delta
@@ -94,6 +97,18 @@ class LinearElimination(ArmLearner):
     known_intercept
         Of "sharp": False if the intercept is not known; rewards may then have any common shift,
         and the ``intercept`` of ``start`` changes nothing.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> arms = [[1.0, 0.0], [0.0, 1.0], [0.7, 0.7], [-1.0, 0.2]]
+    >>> problem = uli.LinearBandit([0.6, 0.3], arms, sigma=1.0)
+    >>> learner = uli.LinearElimination(delta=0.05, R=1.0)
+    >>> learner.guarantee(problem).rounds_until(0.1)
+    37891
+    >>> runs = uli.simulate(learner, problem, horizon=10**9, replications=5, seed=1)
+    >>> print(runs.coverage().failures, runs.plays[0, -1].argmax())
+    0 2
     """
 
     delta: float = 0.05
@@ -136,9 +151,24 @@ class LinearElimination(ArmLearner):
         noise_of(problem, self.R)
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
-        """Return F_ULI for a problem, (K, d), an array of arms or a set with vertices.
+        """Return the promise F, before anything is played.
 
-        ``form="paper"``: the closed form of the paper's schedule; "sharp" has none.
+        Parameters
+        ----------
+        about
+            A problem, a (K, d) array of arms, a pair (K, d), or a set with vertices.
+        form
+            "paper": the closed form of the paper's schedule; "sharp" has none.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
         """
         about = on_vertices("about", about)
         if self.schedule == "sharp":
@@ -298,12 +328,24 @@ class LinearElimination(ArmLearner):
         high: float = math.inf,
         intercept: float = 0.0,
     ) -> LinearPlayer:
-        """Begin live decisions on a (K, d) array, one arm per row, or the vertices of an arm set.
+        """Begin live decisions on vectors; they name arms by their row.
 
-        Decisions name arms by their row, of the array or of ``arms.vertices()``; ``features`` of
-        the player has the rows. Rewards are unbounded by default and need R then:
-        the noise around intercept + <theta, a> is R-subgaussian. Nothing is drawn at random
-        and nothing is tuned to a horizon, so ``seed`` and ``horizon`` change nothing.
+        Parameters
+        ----------
+        arms
+            A (K, d) array, one arm per row, or a set with few vertices, whose rows are
+            ``arms.vertices()``.
+        seed, horizon
+            Nothing is drawn at random and nothing is tuned to a horizon: they change nothing here.
+        low, high
+            The range of the rewards. They are unbounded by default, and need R then.
+        intercept
+            The expected reward where <theta, a> = 0.
+
+        Returns
+        -------
+        Player
+            With ``ask``, ``tell``, ``recommend`` and ``certificate``, and the rows as ``features``.
         """
         from uli_fast.players.linear_elimination import LinearPlayer
 

@@ -56,6 +56,9 @@ class ModelElimination(PolicyLearner):
     inductions. To our knowledge it is the first algorithm with a proven uniform last-iterate
     guarantee for tabular MDPs whose time per episode is polynomial.
 
+    The learner for tabular MDPs. Its proof is in docs/proofs_models.md, and docs/mdps.md says how
+    soon it certifies what.
+
     Parameters
     ----------
     delta
@@ -69,6 +72,17 @@ class ModelElimination(PolicyLearner):
         are counted together.
     growth, first
         A policy is played until a count may have grown by ``growth`` times itself and ``first``.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> river = uli.mdps.river_swim(n_states=3, horizon=4).restricted().with_known_structure()
+    >>> learner = uli.ModelElimination(delta=0.1, pooled=True)
+    >>> runs = uli.simulate(learner, river, horizon=10**6, seed=1)
+    >>> print(runs.certificates[0, -1] < 0.01, runs.holds[0])
+    True True
+    >>> print(river.gap(runs.last_policy()) <= runs.certificates[0, -1])
+    True
     """
 
     delta: float = 0.05
@@ -87,7 +101,23 @@ class ModelElimination(PolicyLearner):
         object.__setattr__(self, "first", first)
 
     def guarantee(self, about: Any) -> Guarantee:
-        """Return F_ULI for a TabularMDP or (S, A, H)."""
+        """Return the promise F, before anything is played. Rounds are episodes.
+
+        Parameters
+        ----------
+        about
+            A TabularMDP, or (S, A, H): states, actions, stages.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
+        """
         return self.guarantee_for(*describe_model(about, self.pooled))
 
     def guarantee_for(self, size: ModelSize, scale: float) -> Guarantee:

@@ -31,6 +31,9 @@ class PhasedElimination(ArmLearner):
     arm is ever dropped; for rewards in [0, 1] that is below the paper's
     sqrt(256 K log(4 K log2(t+1)^2 / delta) / (3 t)).
 
+    The paper's PE-MAB. It decides at few times that are known beforehand: for a committee that
+    meets a handful of times.
+
     Parameters
     ----------
     delta
@@ -38,6 +41,16 @@ class PhasedElimination(ArmLearner):
     R
         Rewards are R-subgaussian, in reward units; None is half their declared range, which
         always holds. Where they have no range it must be given.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> learner = uli.PhasedElimination(delta=0.05)
+    >>> learner.guarantee(4).rounds_until(0.1)
+    96300
+    >>> runs = uli.simulate(learner, uli.BernoulliBandit([0.7, 0.5]), 10**6, seed=1)
+    >>> print(len(runs.phases[0]), runs.plays[0, -1].argmax())  # phases, the arm played most
+    8 0
     """
 
     delta: float = 0.05
@@ -49,7 +62,25 @@ class PhasedElimination(ArmLearner):
         self._check_parameters()
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
-        """Return F_ULI for a problem or a number of arms; form "paper" is the closed form."""
+        """Return the promise F, before anything is played.
+
+        Parameters
+        ----------
+        about
+            A problem, or a number of arms with rewards in [0, 1].
+        form
+            "schedule" is read off the schedule itself; "paper" is the paper's closed form.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
+        """
         arms, R = describe_arms(about, self.R)
         if arms.largest_gap > 2.0:
             raise NoGuaranteeError(

@@ -50,6 +50,14 @@ class Scrible(TunedLearner):
         Confidence when it plays alone; MetaElimination sets its own.
     constant
         Of g(delta) = constant F^2 d log(10 K / delta); 9 covered every run observed.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.Scrible(constant=9.0)
+    Scrible(delta=0.05, constant=9.0)
+    >>> uli.MetaElimination(uli.Scrible()).base
+    Scrible(delta=0.05, constant=9.0)
     """
 
     delta: float = 0.05

@@ -49,6 +49,9 @@ class SpannerElimination(SetLearner):
     rescaled: arms by their largest norm, rewards by that and ``theta_norm``; the bound comes
     back in reward units.
 
+    For compact sets that have neither few vertices nor the shape of a ball: anything with an
+    oracle. On balls and ellipsoids of ten dimensions or more CapElimination is sharper.
+
     Parameters
     ----------
     delta
@@ -67,6 +70,18 @@ class SpannerElimination(SetLearner):
         rewards, which always holds. Where they have no range it must be given.
     theta_norm
         A bound on the norm of theta, where rewards are intercept + <theta, a> + noise.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> disc = uli.arm_sets.Ball(2)
+    >>> learner = uli.SpannerElimination(delta=0.05, R=1.0)
+    >>> learner.guarantee(disc).rounds_until(0.1)
+    240430
+    >>> problem = uli.LinearBandit([0.6, 0.3], arm_set=disc)
+    >>> runs = uli.simulate(learner, problem, horizon=10**6, seed=1)
+    >>> print(runs.holds[0], runs.phases[0][-1].gaps.max() < 0.1)
+    True True
     """
 
     delta: float = 0.05
@@ -90,9 +105,24 @@ class SpannerElimination(SetLearner):
         object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
-        """Return F_ULI for a problem, an arm set, a (K, d) array or a pair (K, d).
+        """Return the promise F, before anything is played.
 
-        Form "paper" is the closed form of schedule "paper"; "sharp" has none.
+        Parameters
+        ----------
+        about
+            A problem, an arm set, a (K, d) array of arms, or a pair (K, d).
+        form
+            "paper": the closed form of the paper's schedule; "sharp" has none.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
         """
         from uli_fast.arm_sets import as_arm_set
 
@@ -127,11 +157,23 @@ class SpannerElimination(SetLearner):
         high: float = math.inf,
         intercept: float = 0.0,
     ) -> SpannerPlayer:
-        """Begin live decisions on an arm set or a (K, d) array; decisions are vectors.
+        """Begin live decisions on a set; decisions are vectors.
 
-        Rewards are unbounded by default and need R then: the noise around
-        intercept + <theta, a> is R-subgaussian. Nothing is drawn at random and nothing is
-        tuned to a horizon, so ``seed`` and ``horizon`` change nothing.
+        Parameters
+        ----------
+        arms
+            An arm set, or a (K, d) array.
+        seed, horizon
+            Nothing is drawn at random and nothing is tuned to a horizon: they change nothing here.
+        low, high
+            The range of the rewards. They are unbounded by default, and need R then.
+        intercept
+            The expected reward where <theta, a> = 0.
+
+        Returns
+        -------
+        Player
+            With ``ask``, ``tell``, ``recommend`` and ``certificate``.
         """
         from uli_fast.arm_sets import as_arm_set
         from uli_fast.players import spanner_elimination as live

@@ -31,6 +31,9 @@ class SuccessiveElimination(ArmLearner):
     wd(n) = R sqrt(2 log(4 K n^2 / delta) / n) and R = 1/2 for rewards in [0, 1]; the paper's
     closed form is sqrt(14 K log(4 K t^2 / delta) / t).
 
+    The textbook form (the paper's SE-MAB): simple, and 10 to 30 times slower than
+    BettingElimination. Take it to compare with the literature.
+
     Parameters
     ----------
     delta
@@ -38,6 +41,16 @@ class SuccessiveElimination(ArmLearner):
     R
         Rewards are R-subgaussian, in reward units; None is half their declared range, which
         always holds. Where they have no range it must be given.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> learner = uli.SuccessiveElimination(delta=0.05)
+    >>> learner.guarantee(4).rounds_until(0.1)
+    82000
+    >>> runs = uli.simulate(learner, uli.BernoulliBandit([0.7, 0.5]), 10**9, replications=5, seed=1)
+    >>> print(runs.holds.all(), (runs.eliminated_at[:, 1] > 0).all())
+    True True
     """
 
     delta: float = 0.05
@@ -49,7 +62,25 @@ class SuccessiveElimination(ArmLearner):
         self._check_parameters()
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
-        """Return F_ULI for a problem or a number of arms; form "paper" is the closed form."""
+        """Return the promise F, before anything is played.
+
+        Parameters
+        ----------
+        about
+            A problem, or a number of arms with rewards in [0, 1].
+        form
+            "schedule" is read off the schedule itself; "paper" is the paper's closed form.
+
+        Returns
+        -------
+        Guarantee
+            With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
+
+        Raises
+        ------
+        NoGuaranteeError
+            Nothing is proved for this case.
+        """
         arms, R = describe_arms(about, self.R)
         parameters = {"K": arms.K, "R": R, "largest_gap": arms.largest_gap}
         return Guarantee(formula("SE-MAB", form), self.delta, parameters, arms.scale)

@@ -28,6 +28,8 @@ class ThompsonSampling(ArmLearner):
     strictly inside the range counts as a success with its value on the unit scale as probability
     (Agrawal and Goyal, 2012). Every arm is drawn again for ever: there is no F_ULI.
 
+    With KLUCB the rival to beat. Rounds cannot be skipped: 10^7 of them take about a second.
+
     Parameters
     ----------
     delta
@@ -36,6 +38,16 @@ class ThompsonSampling(ArmLearner):
         None: coins, for rewards in a declared range. Given, in reward units: the posterior of
         Gaussian rewards with standard deviation R and a flat prior, N(mean, R^2 / N), after one
         play each. Needed where rewards have no range.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> runs = uli.simulate(uli.ThompsonSampling(), uli.BernoulliBandit([0.7, 0.5]), 10**4, seed=1)
+    >>> print(runs.plays[0, -1].argmax())  # the arm played most
+    0
+    >>> player = uli.ThompsonSampling().start(["placebo", "drug"], seed=7)
+    >>> print(f"{player.ask().probability:.3f}")
+    0.500
     """
 
     delta: float = 0.05

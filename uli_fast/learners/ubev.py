@@ -18,10 +18,20 @@ class UBEV(OptimisticPolicies):
     episodes whose gap exceeds eps is bounded for every eps at once, whenever they come. It
     needs no horizon. Rewards are known, and visits are counted stage by stage.
 
+    The rival with few mistakes in all, whenever they come; for simulations only.
+
     Parameters
     ----------
     delta
         Probability with which the optimism may fail.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> river = uli.mdps.river_swim(n_states=3, horizon=4)
+    >>> runs = uli.simulate(uli.UBEV(delta=0.1), river, horizon=2000, seed=1)
+    >>> print(runs.mistakes(0.5) <= runs.mistakes(0.1))  # episodes with a larger gap
+    [ True]
     """
 
     why_no_guarantee = (

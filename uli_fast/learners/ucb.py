@@ -19,6 +19,8 @@ class UCB(OptimisticLearner):
 
     The log t in the bonus makes it play every arm infinitely often.
 
+    The classic rival. KLUCB is the sharper one.
+
     Parameters
     ----------
     delta
@@ -26,6 +28,14 @@ class UCB(OptimisticLearner):
     R
         Rewards are R-subgaussian, in reward units; None is half their declared range, which
         always holds. Where they have no range it must be given.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> problem = uli.BernoulliBandit([0.7, 0.5])
+    >>> runs = uli.simulate(uli.UCB(), problem, horizon=10**9, seed=1)
+    >>> print(runs.last_mistake()[0] > 10**8)  # it still comes back
+    True
     """
 
     delta: float = 0.05

@@ -18,10 +18,20 @@ class UCBVI(OptimisticPolicies):
     L = log(5 S A T / delta): tuned to the T = H x episodes steps that are simulated. Rewards
     are known, and visits are counted stage by stage.
 
+    The optimistic rival on MDPs; for simulations only.
+
     Parameters
     ----------
     delta
         Probability with which the optimism may fail.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> river = uli.mdps.river_swim(n_states=3, horizon=4)
+    >>> runs = uli.simulate(uli.UCBVI(delta=0.1), river, horizon=2000, seed=1)
+    >>> print(runs.final_regret()[0] > 0)
+    True
     """
 
     why_no_guarantee = (

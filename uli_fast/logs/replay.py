@@ -52,6 +52,19 @@ def replay(
         How the arms of the rows came about. "any": by whatever had happened before, in any way.
         "randomized": by a plan or by draws that no outcome had a part in; BettingElimination can
         then use all rows, in whatever proportion the arms come.
+
+    Returns
+    -------
+    Replay
+        What was dropped when, what is certain about the rest, and what that assumes.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> log = [("old", 0.0), ("new", 1.0)] * 200
+    >>> found = uli.replay(uli.BettingElimination(leader=1), log)
+    >>> found.active, found.dropped["old"].row < 100
+    (('new',), True)
     """
     arm_learner("learner", learner)
     way = _check.one_of("assignment", assignment, ASSIGNMENTS)

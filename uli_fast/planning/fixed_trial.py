@@ -42,6 +42,13 @@ class FixedTrial:
 
     ``means`` are chances of a good outcome, ``n`` is the patients per arm, ``alpha`` the chance
     allowed of calling the best arm inferior. Numbers of patients are those of all K arms.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> trial = uli.fixed_trial(uli.BernoulliBandit([0.72, 0.66, 0.60]), patients=600)
+    >>> print(trial.n, trial.inferior)
+    200 [False  True  True]
     """
 
     means: F64  # (K,)
@@ -215,6 +222,20 @@ def fixed_trial(problem: ArmBandit, patients: int, alpha: float = 0.05) -> Fixed
     alpha
         The chance allowed of calling the best arm inferior: each z test is one-sided at
         alpha / (K - 1).
+
+    Returns
+    -------
+    FixedTrial
+        Its power, and the patients that a wanted power needs, exactly.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> trial = uli.fixed_trial(uli.BernoulliBandit([0.72, 0.60]), patients=500)
+    >>> round(trial.called_all, 3)  # its power
+    0.884
+    >>> trial.needed_all(0.9)  # patients for a power of 90 %
+    530
     """
     checked_arms(problem)
     if not problem.binary:

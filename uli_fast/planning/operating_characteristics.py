@@ -77,6 +77,22 @@ def operating_characteristics(
         What events are called in tables and on pages: "deaths", "relapses".
     engine, n_jobs, progress
         As for :func:`uli_fast.simulate`.
+
+    Returns
+    -------
+    OperatingCharacteristics
+        With ``table()``, ``plot()`` and ``report(path)``.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> problem = uli.BernoulliBandit([0.75, 0.5])
+    >>> plan = uli.operating_characteristics(
+    ...     uli.BettingElimination(), problem, horizon=500, replications=200, seed=1
+    ... )
+    >>> said = plan["BettingElimination"]
+    >>> print(said.dropped_all.rate > 0.9, said.lost_best.rate)
+    True 0.0
     """
     alone: Any = [learners] if is_arm_learner(learners) else learners
     named: dict[str, Any] = named_learners(alone)

@@ -52,6 +52,21 @@ def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> 
         your own.
     arms
         The arm set, for players on one (SpannerElimination): it is not in the state.
+
+    Returns
+    -------
+    Player
+        As it was, down to its random numbers.
+
+    Examples
+    --------
+    >>> import json
+    >>> import uli_fast as uli
+    >>> player = uli.BettingElimination().start(["placebo", "drug"])
+    >>> player.tell(player.ask().id, 1.0)
+    >>> again = uli.restore(json.loads(json.dumps(player.state())))
+    >>> again.ask() == player.ask()
+    True
     """
     if isinstance(state, Mapping) and "forgotten" in state:
         raise StateError("state", "has no settled decisions: only the study they are in goes on")

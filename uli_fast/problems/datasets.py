@@ -20,18 +20,69 @@ def _trials() -> dict[str, Any]:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that :func:`load` knows."""
+    """Return the names that ``load`` knows.
+
+    Returns
+    -------
+    tuple of str
+        ``uli.datasets.load`` takes each of them.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> "isis2" in uli.datasets.names()
+    True
+    """
     return tuple(_trials())
 
 
 def info(name: str) -> dict[str, Any]:
-    """Return title, source, licence, certainty, arms and counts of a dataset."""
+    """Return title, source, licence, certainty, arms and counts of a dataset.
+
+    Parameters
+    ----------
+    name
+        One of ``names()``.
+
+    Returns
+    -------
+    dict
+        Everything that is known about it, as text and numbers.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.datasets.info("isis2")["arms"]
+    ['neither', 'aspirin', 'streptokinase', 'both']
+    """
     _check.one_of("name", name, names())
     return dict(_trials()[name])
 
 
 def load(name: str) -> BernoulliBandit:
-    """Return the dataset as a problem; the reward is 1 - event rate."""
+    """Return the dataset as a problem; the reward is 1 - event rate.
+
+    No causal reading is implied: these are realistic means to try learners on.
+
+    Parameters
+    ----------
+    name
+        One of ``names()``.
+
+    Returns
+    -------
+    BernoulliBandit
+        Its arms have the names of the trial's arms.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> trial = uli.datasets.load("isis2")
+    >>> trial.names
+    ('neither', 'aspirin', 'streptokinase', 'both')
+    >>> print(trial.gaps.round(3))
+    [0.052 0.027 0.024 0.   ]
+    """
     entry = info(name)
     means = 1.0 - np.array(entry["events"]) / np.array(entry["patients"])
     return BernoulliBandit(means, names=entry["arms"])

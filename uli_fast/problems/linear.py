@@ -45,7 +45,7 @@ class LinearBandit:
         probability (1 + <theta, a>) / 2, else 0; reward gaps are half those of
         <theta, a>. "uniform": <theta, a> plus noise uniform on [-h, h] with
         h = sqrt(3) sigma, in the range [-(S + h), S + h] with
-        S = max(1, max |<theta, a>|).
+        ``S = max(1, max |<theta, a>|)``.
     names
         Names of the arms; by default "0", "1", ...
     arm_set
@@ -57,6 +57,18 @@ class LinearBandit:
         The expected reward where <theta, a> = 0: 1/2 if "bernoulli", else 0.
     slope
         The expected reward is intercept + <slope, a>: theta, or half of it if "bernoulli".
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> finite = uli.LinearBandit([0.6, 0.3], arms=[[1, 0], [0, 1], [0.7, 0.7]], sigma=0.5)
+    >>> finite.n_arms, finite.dimension
+    (3, 2)
+    >>> print(finite.gaps.round(2))
+    [0.03 0.33 0.  ]
+    >>> ball = uli.LinearBandit([0.6, 0.3], arm_set=uli.arm_sets.Ball(2))
+    >>> ball.dimension
+    2
     """
 
     theta: F64

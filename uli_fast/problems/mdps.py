@@ -20,6 +20,24 @@ def river_swim(n_states: int = 3, horizon: int = 4) -> TabularMDP:
     bank. Action 1 swims right: mid-river it gains a state with probability 0.35, stays with 0.6
     and loses one with 0.05; it leaves the left bank with 0.6, holds the right one with 0.6, and
     earns 1 there.
+
+    Parameters
+    ----------
+    n_states
+        Places in the river, at least 2.
+    horizon
+        Stages of an episode.
+
+    Returns
+    -------
+    TabularMDP
+        With 2 actions.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.mdps.river_swim(n_states=6, horizon=20).restricted()
+    RiverSwim(S=6, A=2, H=20, policies=2.5e30)
     """
     S = _check.mdp_part("n_states", n_states, least=2)
     _check.mdp_size("n_states", S, 2, _check.mdp_part("horizon", horizon))
@@ -36,6 +54,27 @@ def combination_lock(length: int = 3, n_actions: int = 2, horizon: int | None = 
 
     State i is the number of right actions so far; any wrong one leads back to 0. The right one in
     state i is (i + 1) mod n_actions. By default ``horizon = length``: there is just one try.
+
+    Parameters
+    ----------
+    length
+        Right actions in a row that open the lock.
+    n_actions
+        Actions to choose from.
+    horizon
+        Stages of an episode.
+
+    Returns
+    -------
+    TabularMDP
+        With ``length + 1`` states.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> lock = uli.mdps.combination_lock(length=3)
+    >>> print(lock.optimal_value)
+    1.0
     """
     length = _check.mdp_part("length", length)
     A = _check.mdp_part("n_actions", n_actions, least=2)
@@ -54,7 +93,28 @@ def combination_lock(length: int = 3, n_actions: int = 2, horizon: int | None = 
 def random_dense(
     S: int, A: int, H: int, seed: int | None, concentration: float = 0.5
 ) -> TabularMDP:
-    """Return an MDP whose rows are Dirichlet and whose rewards are uniform on [0, 1]."""
+    """Return an MDP whose rows are Dirichlet and whose rewards are uniform on [0, 1].
+
+    Parameters
+    ----------
+    S, A, H
+        Numbers of states, actions and stages.
+    seed
+        Decides the MDP.
+    concentration
+        Of the Dirichlet law: small numbers make rows with few likely successors.
+
+    Returns
+    -------
+    TabularMDP
+        Any state may follow any other.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.mdps.random_dense(3, 2, 4, seed=1)
+    RandomDense(S=3, A=2, H=4, policies=4096)
+    """
     S, A, H = _sizes(S, A, H)
     alpha = np.full(S, _check.positive("concentration", concentration))
     rng = np.random.default_rng(_check.seed("seed", seed))
@@ -66,6 +126,26 @@ def random_sparse(S: int, A: int, H: int, seed: int | None, support: int = 2) ->
     """Return an MDP whose rows are uniform on the simplex of ``support`` states drawn at random.
 
     So is the first state; rewards are uniform on [0, 1].
+
+    Parameters
+    ----------
+    S, A, H
+        Numbers of states, actions and stages.
+    seed
+        Decides the MDP.
+    support
+        States that may follow a state and action.
+
+    Returns
+    -------
+    TabularMDP
+        Each row has ``support`` successors.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.mdps.random_sparse(4, 2, 3, seed=1, support=2)
+    RandomSparse(S=4, A=2, H=3, policies=4096)
     """
     S, A, H = _sizes(S, A, H)
     support = _check.whole("support", support, most=S)
@@ -95,6 +175,18 @@ def two_stage_treatment() -> TabularMDP:
     States 0 and 1 are moderately and severely ill patients, 2 and 3 the same once they are well.
     Actions are a drug (0), psychotherapy (1) and both (2), at two stages; each has a small cost.
     At a third stage, without a choice, a patient who is well counts 1.
+
+    Returns
+    -------
+    TabularMDP
+        Three stages, four states, three actions.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> trial = uli.mdps.two_stage_treatment().restricted()
+    >>> trial.n_policies
+    729
     """
     well = np.array(
         [

@@ -71,6 +71,21 @@ class TabularMDP:
         What the learner is told, (H, S, A, S) and (S,); None: any state is possible.
     horizon, n_states, n_actions
         H, S and A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import uli_fast as uli
+    >>> stay = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.1, 0.9]]])  # (S, A, S)
+    >>> mdp = uli.TabularMDP(stay, rewards=[[0.0, 0.0], [1.0, 0.5]], horizon=3)
+    >>> mdp.n_policies
+    64
+    >>> print(mdp.optimal_policy)
+    [[1 0]
+     [1 0]
+     [0 0]]
+    >>> print(mdp.gap(mdp.optimal_policy), mdp.gap(np.zeros((3, 2), int)) > 0)
+    0.0 True
     """
 
     horizon: int

@@ -146,6 +146,14 @@ class OperatingCharacteristics:
     equal_on_inferior, equal_events
         Patients on inferior arms, and expected events, under equal allocation; events are NaN
         for unbounded rewards.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> problem = uli.BernoulliBandit([0.75, 0.5])
+    >>> plan = uli.operating_characteristics(uli.KLUCB(), problem, 200, replications=50, seed=1)
+    >>> plan["KLUCB"].drops, plan.fixed.n
+    (False, 100)
     """
 
     problem: str

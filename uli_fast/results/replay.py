@@ -38,7 +38,17 @@ class Looks(NamedTuple):
 
 @dataclass(frozen=True)
 class Replay:
-    """What a learner would have concluded from a log."""
+    """What a learner would have concluded from a log.
+
+    What ``uli.replay`` returns.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> found = uli.replay(uli.BettingElimination(leader=1), [("a", 1.0), ("b", 0.0)] * 100)
+    >>> found.rows, found.counts
+    (200, {'a': 100, 'b': 100})
+    """
 
     learner: ArmLearner
     source: str  # the file's name, or what the log was given as

@@ -41,6 +41,20 @@ def compare(
         than once), or a mapping from your own names.
     problem, horizon, replications, seed, engine, n_jobs, progress
         As for :func:`uli_fast.simulate`; every learner gets the same seed.
+
+    Returns
+    -------
+    Comparison
+        With ``table()``, ``plot()``, ``report(path)`` and the Runs of each learner.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> learners = [uli.BettingElimination(), uli.KLUCB()]
+    >>> problem = uli.BernoulliBandit([0.7, 0.5])
+    >>> comparison = uli.compare(learners, problem, horizon=10**6, replications=5, seed=1)
+    >>> list(comparison.runs)
+    ['BettingElimination', 'KLUCB']
     """
     named = named_learners(learners)
     for learner in named.values():  # before the first of them is run

@@ -61,6 +61,22 @@ def play(
         Rounds at which counts are recorded; by default about 100 log-spaced ones.
     progress
         As for :func:`uli_fast.simulate`.
+
+    Returns
+    -------
+    Runs
+        One replication. Without ``means`` it has no gaps, and no regret.
+
+    Examples
+    --------
+    >>> import random
+    >>> import uli_fast as uli
+    >>> random.seed(1)
+    >>> def click(page):
+    ...     return float(random.random() < {"old": 0.1, "new": 0.6}[page])
+    >>> runs = uli.play(uli.BettingElimination(), click, horizon=1000, arms=["old", "new"])
+    >>> print(runs.plays[0, -1].argmax(), runs.eliminated_at[0, 0] > 0)
+    1 True
     """
     _refuse_others(learner, reward_fn)
     T = _check.horizon("horizon", horizon)

@@ -73,6 +73,23 @@ def simulate(
         256 MB.
     first_replication
         The number of the first replication, to add to earlier runs with the same seed.
+
+    Returns
+    -------
+    Runs
+        Counts and regret at the recorded rounds; the check of the guarantee and last plays over
+        all of them.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> problem = uli.BernoulliBandit([0.62, 0.60, 0.50])
+    >>> learner = uli.BettingElimination(delta=0.05)
+    >>> runs = uli.simulate(learner, problem, horizon=10**12, replications=50, seed=1)
+    >>> runs.coverage().failures  # runs that broke F at any of 10^12 rounds
+    0
+    >>> runs.plays.shape  # replications, recorded rounds, arms
+    (50, 98, 3)
     """
     if checkpoint is not None:
         from uli_fast.simulation.checkpoints import simulate_kept

@@ -49,7 +49,19 @@ MOST_SINGLE_ROUNDS = 10**9
 
 @dataclass(frozen=True)
 class TurningPoint:
-    """The rounds from which a ULI learner is never behind its rival again."""
+    """The rounds from which a ULI learner is never behind its rival again.
+
+    ``rounds`` has one for each pair of runs, None where it had not turned by the horizon;
+    ``unsettled`` counts the runs in which the ULI learner still had a worse arm there.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> problem = uli.BernoulliBandit([0.7, 0.5])
+    >>> turned = uli.turning_point(uli.BettingElimination(), uli.UCB(), problem, seed=1)
+    >>> print(turned.censored.any(), turned.quantiles([0.5]) < 10**4)
+    False [ True]
+    """
 
     uli_learner: str
     rival: str
@@ -176,6 +188,18 @@ def turning_point(
         Number of independent pairs of runs; pair r depends on ``seed`` and r alone.
     seed, n_jobs, progress
         As for :func:`uli_fast.simulate`.
+
+    Returns
+    -------
+    TurningPoint
+        A round for each pair of runs.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> two = uli.DeterministicBandit([0.5, 0.4])
+    >>> uli.turning_point(uli.SuccessiveElimination(), uli.UCB(), two).rounds
+    (544183808,)
     """
     _refuse_others(uli_learner, optimistic_learner, problem)
     T = _check.horizon("horizon", horizon)

@@ -34,11 +34,30 @@ if TYPE_CHECKING:
 
 
 class Study(StudySteps):
-    """A live study in a file or a database; use ``Study.open``.
+    """Live decisions that survive a crash, in a file or a database; use ``Study.open``.
+
+    Each decision and each outcome is on the disk before the call returns. A ``request_id`` gets
+    one decision for ever, a killed process resumes where it was, and ``Study.audit`` makes every
+    decision again.
 
     Threads may share it: calls wait for each other. Processes may share a study in a database,
     each with a Study of its own, but not a file: that is locked for as long as it is open. Open
     it after forking: a child cannot use its parent's.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import uli_fast as uli
+    >>> path = tempfile.mkdtemp() + "/trial.db"
+    >>> arms = ["placebo", "drug"]
+    >>> with uli.Study.open(path, learner=uli.BettingElimination(0.05), arms=arms) as study:
+    ...     decision = study.ask(request_id="patient-17")
+    ...     study.tell(decision.id, 1.0)
+    >>> with uli.Study.open(path) as study:  # later: the file knows its learner and arms
+    ...     study.ask(request_id="patient-17").arm
+    'placebo'
+    >>> uli.Study.audit(path).events
+    3
     """
 
     @classmethod
