@@ -6,10 +6,12 @@ import shutil
 import numpy as np
 import pytest
 
+import uli_fast as uli
 from tests.report.test_page import Page, browse, made, page
 from uli_fast.guarantees import Guarantee
 from uli_fast.report.canvas import lines_of
 from uli_fast.report.checks import verdict
+from uli_fast.report.figures_models import certified_at, certifies
 from uli_fast.report.page import write_report
 from uli_fast.report.power import runs_needed
 from uli_fast.results.comparison import Comparison
@@ -78,6 +80,19 @@ def test_the_price_is_told_beside_the_cheapest_rival():
     alone = plain(judged(A=made(0)).price)
     assert "the price is not known" in alone and "KLUCB()" in alone
     assert judged(cheap=rival(20)).price == ()
+
+
+def test_arms_are_certified_by_f_until_one_is_left():
+    r = uli.simulate(
+        uli.SuccessiveElimination(0.1), uli.BernoulliBandit([0.9, 0.5, 0.1]), 10**5, 4, 1
+    )
+    alone = r.eliminated_at.max(axis=1)  # the reward of that round removes the second arm
+    for i, t in enumerate(alone):
+        said = certified_at(r, np.array([1, t, t + 1, 10**5]))[i]
+        assert said.tolist() == [1.0, min(1.0, float(r.guarantee.bound(t))), 0.0, 0.0]
+    assert certifies(r) and not certifies(made(0, guarantee=None))
+    claim = Guarantee("user", 0.05, function=lambda t: 1.0 / t)
+    assert not certifies(made(0, guarantee=claim, ratios=np.full(20, 0.5)))
 
 
 @pytest.fixture(scope="module")
