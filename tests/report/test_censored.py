@@ -89,8 +89,8 @@ def test_the_caption_says_that_runs_end_at_the_horizon(done, rival, tmp_path):
     uli.Comparison({"SE": done, "UCB": rival}).report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "any more" not in page
-    assert "Lines along the bottom: no worse choice from there up to the horizon." in page
-    assert "what is hollow is cut off, not settled" in page
+    assert "At the bottom: no worse choice from there up to the horizon." in page
+    assert "what is hollow is cut off there, not settled" in page
     assert "largest gap from round t to the horizon" in page
 
 
@@ -104,9 +104,25 @@ def test_what_is_cut_off_is_hollow_and_ends_in_a_triangle(done, rival):
         assert [x.get_markerfacecolor() == "none" for x in dots] == [hollow]
 
 
+def test_the_figure_says_where_it_is_censored(done, rival):
+    axes = drawn(done, rival)
+    said = {x.get_text(): x.get_position() for x in axes.texts}
+    below = "0 (the smallest gap is 0.4): nothing worse from here to the horizon"
+    (bottom, top), (_, end) = axes.get_ylim(), axes.get_xlim()
+    floor, zero = 0.04, said[below][1]  # a tenth of the smallest gap, or half of F
+    assert bottom < zero < floor and end > 10**5
+    assert 10**5 < said["beyond the horizon: not seen"][0] < end
+    lowest = min(line.get_ydata().min() for line in axes.lines if line.get_xdata().size > 50)
+    assert lowest == pytest.approx(zero)  # what is zero lies in the strip that says so
+    assert all(y >= zero * 1.5 for y in axes.get_yticks())
+    shades = [p.get_extents().transformed(axes.transData.inverted()) for p in axes.patches]
+    assert [s.y1 < 0.4 and s.y0 == pytest.approx(bottom) for s in shades] == [True, False]
+    assert shades[1].x0 == pytest.approx(10**5) and shades[1].x1 == pytest.approx(end)
+    assert top > 0.8
+
+
 def test_the_legend_of_a_plot_says_so_too(done, rival):
     said = [x.get_text() for x in figure_of("gap", [done, rival]).axes[0].get_legend().texts]
-    assert "(the bottom line: no worse choice up to the horizon)" in said
     assert "(hollow: cut off at the horizon, worse choices may follow)" in said
     said = [x.get_text() for x in figure_of("gap", [done]).axes[0].get_legend().texts]
     assert not any("hollow" in x for x in said)

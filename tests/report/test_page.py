@@ -143,7 +143,7 @@ def shown(arms, tmp_path_factory):
 
 def said(**learners):
     found = verdict(lines_of(list(learners.values()), list(learners)))
-    return found.status, " ".join(found.sentences)
+    return found.status, " ".join(found.sentences).replace("\u00a0", " ")
 
 
 def test_the_verdict_is_true_to_the_runs(tmp_path):
@@ -154,7 +154,7 @@ def test_the_verdict_is_true_to_the_runs(tmp_path):
     status, words = said(A=made(2))
     assert status == "allowed"
     assert words.startswith("A went beyond F in 2 of 20 runs, compatible with delta = 0.05 ")
-    assert words.endswith("(95 % interval 0.012 to 0.32).")
+    assert words.endswith("(95 % interval 1.2 % to 31.7 %).")
     status, words = said(A=made(9), B=made(0))
     assert status == "broken"
     assert "A went beyond F in 9 of 20 runs, more than delta = 0.05" in words
@@ -204,7 +204,7 @@ def test_a_users_claim_and_certified_blocks_are_marked(tmp_path):
     kept = made(0, guarantee=None, ratios=ratios, tv_bound=1e-12)  # as it is loaded again
     shown = page(Comparison({"mine": kept}), tmp_path)
     assert "mine: its F is a claim of its user" in shown.text
-    assert "within 1.0e-12 of the exact one, in total variation" in shown.text
+    assert "within 10\u207b\u00b9\u00b2 of the exact one, in total variation" in shown.text
 
 
 def test_tables_show_the_numbers_of_the_runs(arms, shown):
@@ -212,13 +212,15 @@ def test_tables_show_the_numbers_of_the_runs(arms, shown):
     summary, _, worse, eliminated = (shown.table(i) for i in range(4))
     for name, r in arms.runs.items():
         ratio = r.worst_ratio_against(against) if name == "UCB" else r.worst_ratio
-        assert summary[name][:5] == [
-            np.median(r.final_regret()),
-            np.median(r.last_mistake()),
-            r.gap_from(np.array([10**5 + 1])).max(),
-            (ratio > 1.0).sum(),
-            ratio.max(),
+        regret = np.median(r.final_regret())
+        beside = [] if name == "UCB" else [regret / np.median(arms["UCB"].final_regret())]
+        may_be = [] if name == "UCB" else [r.coverage().high]
+        expected = [
+            *(regret, *beside, np.median(r.last_mistake())),
+            *(r.gap_from(np.array([10**5 + 1])).max(), (ratio > 1.0).sum()),
+            *(*may_be, ratio.max()),
         ]
+        assert summary[name][: len(expected)] == expected
         plays = r.final_plays[:, 1:].sum(axis=1)
         assert worse[name] == [np.median(plays), plays.min(), plays.max(), np.median(plays) / 1e6]
     first = arms["SuccessiveElimination"]
@@ -241,9 +243,9 @@ def test_the_data_are_those_of_the_runs(arms, shown):
 
 
 def test_every_figure_that_applies_to_arms_is_there(shown):
-    kinds = ["gap", "failures", "regret", "mistakes", "active", "plays"]
+    kinds = ["gap", "failures", "regret", "mistakes", "active", "certificate", "plays"]
     assert shown.figures == [f"figure-1-{kind}" for kind in kinds]
-    assert len(shown.drawings) == len(kinds)
+    assert len(shown.drawings) == len(kinds) + 1  # the gap is drawn for wide screens too
     for drawing in shown.drawings:
         root = ElementTree.fromstring(drawing)
         assert root.get("role") == "img" and root.find("title").text == root.get("aria-label")
@@ -297,13 +299,17 @@ def test_linear_arms_arm_sets_and_policies(tmp_path):
     write_report(sections, tmp_path / "page.html", "Three", {})
     shown = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     common = ["gap", "failures", "regret", "mistakes"]
-    kinds = ([*common, "active", "plays"], [*common, "oracle"], [*common, "policies"])
+    kinds = (
+        [*common, "active", "certificate", "plays"],
+        [*common, "oracle"],
+        [*common, "policies"],
+    )
     assert shown.figures == [f"figure-{i}-{k}" for i, ks in enumerate(kinds, 1) for k in ks]
     for name in sections:
         assert f'">{name}</a>' in shown.raw
     assert "10⁹ episodes, 2 runs of each learner" in shown.text
     last = sections["ball"]["SpannerElimination"].phases[0][-1]
-    rows = shown.table(6)
+    rows = shown.table(7)
     assert [row[0] for row in rows.values()] == last.gaps.tolist()
     assert "docs/proofs_sets.md" in shown.text
 
@@ -340,10 +346,10 @@ def test_names_are_text_and_nothing_else(tmp_path):
     assert "\u202e" not in shown.raw.partition("</h4>")[0]  # provenance is isolated instead
     for drawing in shown.drawings:
         ElementTree.fromstring(drawing)
-    failures = ElementTree.fromstring(shown.drawings[1])
+    failures = ElementTree.fromstring(shown.drawings[2])
     written = ["".join(text.itertext()) for text in failures.iter("text")]
     assert "$x^" in written and "a&b" in written and "$\\frac{1}{2}$" in written
-    assert "<script>alert…cript>" in written
+    assert "<script>alert(1)</script>" in written
     assert all(len(text) < 60 for text in written)
     assert "'=HYPERLINK(1)" in {row["learner"] for row in shown.csv("runs")}
 
@@ -398,8 +404,8 @@ def test_overtaking_is_read_off_the_mean_regrets(arms, tmp_path):
         "Ahead at: from this recorded round on" in shown.text and "that of UCB, once" in shown.text
     )
     numbers = shown.table(0)
-    assert own.rounds[10] == numbers["late"][5] and len(numbers["late"]) == 7
-    assert len(numbers["never"]) == len(numbers["UCB"]) == 6 and "not yet" in shown.text
+    assert own.rounds[10] == numbers["late"][7] and len(numbers["late"]) == 9
+    assert len(numbers["never"]) == 8 and len(numbers["UCB"]) == 6 and "not yet" in shown.text
     columns = {str(c.header): list(c.cells) for c in told.table().columns}
     assert columns["ahead"] == [str(own.rounds[10]), "not yet", ""]
 

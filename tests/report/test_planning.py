@@ -7,7 +7,6 @@ import pytest
 
 import uli_fast as uli
 from tests.report.test_page import HOSTILE, Page
-from uli_fast.report.planning import percent
 
 LEARNERS = [uli.SuccessiveElimination(0.3), uli.PhasedElimination(0.3), uli.UCB(0.3)]
 
@@ -112,14 +111,3 @@ def test_many_arms_are_cut_where_they_are_shown(tmp_path):
     plan = uli.operating_characteristics(LEARNERS[:1], problem, 500, 3, seed=1, followed=500)
     assert "8 arms are left out." in plan.arms_table().caption.plain
     assert len(plan.to_pandas()) == 40
-
-
-def test_only_what_is_certain_is_shown_as_certain():
-    assert [percent(x) for x in (0.0, 1e-9, 0.5, 0.12345, 0.99999, 1.0)] == [
-        "0 %",
-        "<0.1 %",
-        "50 %",
-        "12.3 %",
-        ">99.9 %",
-        "100 %",
-    ]

@@ -120,7 +120,7 @@ def _closing(result: Comparison) -> Iterator[str]:
 
     found = verdict(lines_of(list(result.runs.values()), list(result.runs)))
     yield f"{found.headline}."
-    yield from found.sentences
+    yield from (*found.sentences, *found.power, *found.price)
     tenth = {name: r.last_mistake().max() <= r.horizon // 10 for name, r in result.runs.items()}
     for settled, what in ((True, "only the best arm"), (False, "worse arms too")):
         names = [name for name in tenth if tenth[name] == settled]

@@ -13,26 +13,19 @@ from uli_fast.results.runs import Runs
 
 # Points of a line.
 POINTS = 300
-# Okabe and Ito's, then some of Tol's: told apart by colour-blind readers too.
-_COLOURS = (
-    *("#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
-    *("#882255", "#117733", "#999933", "#332288", "#888888"),
+# Hues that stay apart for readers with protanopia and deuteranopia (tests/report/test_colours.py
+# simulates both), and dark enough for white paper.
+COLOURS = (
+    *("#0072B2", "#D55E00", "#00B496", "#3C00A5", "#C31E5A", "#B487FF", "#004B00", "#000000"),
 )
-
-
-# Where there are more learners than colours, a dash pattern and a marker tell them apart: as
-# many dots between the dashes as the colours have come before.
-_DASHES: tuple[Any, ...] = (
-    "-",
-    (0, (9.0, 1.5, 1.5, 1.5)),
-    (0, (9.0, 1.5, 1.5, 1.5, 1.5, 1.5)),
-)
-_BOUND_DASHES: tuple[Any, ...] = (
+# Parameters of one learner are told apart by the dots between the dashes: none, one, two, ...
+PATTERNS = 6
+DASHES: tuple[Any, ...] = ("-", *((0, (9.0, 1.5, *(1.5, 1.5) * n)) for n in range(1, PATTERNS)))
+_BOUNDS: tuple[Any, ...] = (
     "--",
-    (0, (3.0, 1.5, 1.0, 1.5)),
-    (0, (3.0, 1.5, 1.0, 1.5, 1.0, 1.5)),
+    *((0, (3.0, 1.5, *(1.0, 1.5) * n)) for n in range(1, PATTERNS)),
 )
-_MARKERS = ("o", "s", "^")
+_MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 class Line(NamedTuple):
@@ -41,17 +34,17 @@ class Line(NamedTuple):
     name: str
     runs: Runs
     colour: str
-    cycle: int = 0  # how often its colour has come before
+    cycle: int = 0  # which of the learners with its colour it is
 
     @property
     def dash(self) -> Any:
         """The pattern of its lines."""
-        return _DASHES[self.cycle]
+        return DASHES[self.cycle]
 
     @property
     def bound_dash(self) -> Any:
         """The pattern of its F."""
-        return _BOUND_DASHES[self.cycle]
+        return _BOUNDS[self.cycle]
 
     @property
     def marker(self) -> str:
@@ -59,14 +52,35 @@ class Line(NamedTuple):
         return _MARKERS[self.cycle]
 
 
-def pen(i: int) -> tuple[str, int]:
-    """Return the colour of the i-th of several lines, and how often it has come before."""
-    return _COLOURS[i % len(_COLOURS)], i // len(_COLOURS) % len(_DASHES)
+def pens(kinds: Sequence[str]) -> list[tuple[str, int]]:
+    """Return a colour and a pattern each: one hue per kind of learner, a dash per parameter.
+
+    Where a kind has more members than there are patterns it takes a second hue, and where there
+    are more kinds than hues they share one: two lines look the same only where all are in use.
+    """
+    used = [0] * len(COLOURS)
+    hues: dict[str, int] = {}
+    found = []
+    for kind in kinds:
+        hue = hues.get(kind)
+        if hue is None or used[hue] % PATTERNS == 0:
+            hue = hues[kind] = used.index(min(used))
+        found.append((COLOURS[hue], used[hue] % PATTERNS))
+        used[hue] += 1
+    return found
 
 
-def lines_of(runs: Sequence[Runs], names: Sequence[str]) -> list[Line]:
-    """Return a line per Runs, each with its colour and, where they run out, its pattern."""
-    return [Line(name, r, *pen(i)) for i, (name, r) in enumerate(zip(names, runs, strict=True))]
+def kind_of(learner: object) -> str:
+    """Return what a learner is, without its parameters: the class in its description."""
+    return str(learner).split("(")[0]
+
+
+def lines_of(
+    runs: Sequence[Runs], names: Sequence[str], looks: Sequence[tuple[str, int]] | None = None
+) -> list[Line]:
+    """Return a line per Runs, each with its colour and pattern; those of ``looks``, if given."""
+    drawn = pens([kind_of(r.learner) for r in runs]) if looks is None else looks
+    return [Line(name, r, *pen) for name, r, pen in zip(names, runs, drawn, strict=True)]
 
 
 def widths(n: int) -> list[float]:
@@ -111,6 +125,6 @@ def log_ticks(axis: Any) -> None:
 
 def rows(axes: Any, names: Sequence[str]) -> None:
     """Give each row its name, the first at the top; names are text and never formulas."""
-    axes.set_yticks(range(len(names)), [squeezed(name, 20) for name in names], parse_math=False)
+    axes.set_yticks(range(len(names)), [squeezed(name, 28) for name in names], parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(True, axis="x", alpha=0.3)

@@ -15,7 +15,9 @@ from uli_fast.report.bounds import (
     tested,
 )
 from uli_fast.report.canvas import Line
-from uli_fast.report.words import listed, number
+from uli_fast.report.power import power
+from uli_fast.report.price import price
+from uli_fast.report.words import listed, number, percent
 from uli_fast.results import metrics
 from uli_fast.results.runs import Runs
 
@@ -35,6 +37,8 @@ class Verdict(NamedTuple):
     status: str  # "kept", "allowed", "broken", "untested" or "none"
     headline: str
     sentences: tuple[str, ...]
+    power: tuple[str, ...] = ()  # how much that shows
+    price: tuple[str, ...] = ()  # what it cost
 
 
 _HEADLINES = {
@@ -84,7 +88,9 @@ def verdict(lines: Sequence[Line]) -> Verdict:
     some = any(line.runs.has_gaps and not _has_own(line.runs) for line in lines)
     whose = " of the learners that have one" if some else ""
     headline = _headline(status, [line.runs for line, _ in idle]).format(round=word, whose=whose)
-    return Verdict(status, headline, tuple(sentences))
+    proved = all(is_proved(line.runs) for line, c in checked if c.own and c.tested)
+    said = tuple(power(own, proved)), tuple(price(lines))
+    return Verdict(status, headline, tuple(sentences), *said)
 
 
 def _status(own: Sequence[metrics.Coverage], idle: bool) -> str:
@@ -121,7 +127,7 @@ def _of_own(own: Sequence[tuple[str, metrics.Coverage]], word: str) -> list[str]
             which = "more than" if c.low > c.delta else "compatible with"
             sentences.append(
                 f"{name} went beyond F in {c.failures} of {c.runs} runs, {which} "
-                f"delta = {c.delta:g} ({c.percent} interval {c.low:.2g} to {c.high:.2g})."
+                f"delta = {c.delta:g} ({c.percent} interval {percent(c.low)} to {percent(c.high)})."
             )
     return sentences
 
@@ -176,13 +182,13 @@ def notes(lines: Sequence[Line]) -> list[str]:
             found.append(f"{name}: the true means are unknown, so its gaps are.")
         elif is_void(r):
             found.append(f"{name}: no guarantee covers its parameters on this problem.")
-        elif _has_own(r) and (r.guarantee is None or not r.guarantee.proved):
+        elif _has_own(r) and not is_proved(r):
             found.append(f"{name}: its F is a claim of its user, checked here and not proved.")
     tv = sum(line.runs.tv_bound for line in lines)
     if tv > 0.0:
         found.append(
-            f"Rewards were drawn in certified blocks: the joint law of the runs is within {tv:.1e} "
-            "of the exact one, in total variation."
+            "Rewards were drawn in certified blocks: the joint law of the runs is within "
+            f"{number(tv)} of the exact one, in total variation."
         )
     return found
 
@@ -190,6 +196,11 @@ def notes(lines: Sequence[Line]) -> list[str]:
 def is_void(r: Runs) -> bool:
     """Return whether a learner that might have F has none here."""
     return not _has_own(r) and not r.baseline
+
+
+def is_proved(r: Runs) -> bool:
+    """Return whether its F is proved; a user's claim is not, and is lost with saved runs."""
+    return r.guarantee is not None and r.guarantee.proved
 
 
 def _has_own(r: Runs) -> bool:
@@ -209,17 +220,4 @@ def caveats(runs: Sequence[Runs]) -> list[str]:
         "rounds, not of decisions whose outcome is still awaited.",
         "F holds with high probability. It says nothing of the expected regret, to which the "
         "runs beyond F may add anything.",
-        *_few(min((r.replications for r in checked), default=0)),
-    ]
-
-
-def _few(runs: int) -> list[str]:
-    """Say what this many runs leave open."""
-    if runs == 0:
-        return []
-    found = metrics.coverage(np.ones(runs, np.bool_), 0.0)
-    number_of = "1 run" if runs == 1 else f"{runs} runs"
-    return [
-        f"A {found.percent} interval over few runs is wide: no failure in {number_of} is "
-        f"compatible with a probability of {found.high:.2g}."
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -27,7 +28,7 @@ from uli_fast.report.canvas import (
 from uli_fast.report.figures_models import checked_grid, draw_actions, draw_certificates
 from uli_fast.report.tables import short_name
 from uli_fast.report.turning import ahead_from, comparable, rival_among
-from uli_fast.report.words import listed
+from uli_fast.report.words import listed, number
 from uli_fast.results.runs import Runs
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 # Dots of a learner, and entries of an array that are looked at together.
 _DOTS, _AT_ONCE = 1000, 10**7
+# The share of the figure's height, and twice that of its width, which is kept for what is not seen.
+_STRIP = 0.09
 
 
 def figure_of(
@@ -114,26 +117,30 @@ def draw_gaps(axes: Any, lines: Sequence[Line]) -> None:
     The lines are the median (solid) and the largest (thin) over runs of the largest gap_s with
     t <= s <= T: a learner keeps the guarantee up to T where it stays below the dashed F. Dots
     mark the last play of each worse arm: the relapses. What is cut off at the horizon is hollow:
-    dots of arms that are still in play, and a triangle at the end of a learner's line.
+    dots of arms that are still in play, and a triangle at the end of a learner's line. Two grey
+    strips say what is not seen: gaps below the smallest one, and rounds beyond the horizon.
     """
     runs = [line.runs for line in lines]
     floor = _floor(runs)
+    # From where no worse arm is left to where F says nothing yet.
+    top = 10.0 * max(r.known_gaps().max(initial=floor) for r in runs)
+    bottom = floor * (floor / top) ** _STRIP
     for line, width in zip(lines, widths(len(lines)), strict=True):
-        _draw_gap(axes, line, width, floor)
+        _draw_gap(axes, line, width, math.sqrt(bottom * floor))
     against = reference(runs)
     if against is not None and any(r.baseline for r in runs):
         name = f"(dots above {against.formula}'s F: relapses that F forbids)"
         axes.plot([], [], " ", label=name)
-    axes.plot([], [], " ", label="(the bottom line: no worse choice up to the horizon)")
     if any(not r.settled.all() for r in runs):
         said = "(hollow: cut off at the horizon, worse choices may follow)"
         axes.plot([], [], ">", color="black", mfc="white", ms=5, label=said)
     over_rounds(axes, runs)
     axes.set_yscale("log")
-    # From where no worse arm is left to where F says nothing yet.
-    axes.set_ylim(floor, 10.0 * max(r.known_gaps().max(initial=floor) for r in runs))
+    axes.set_ylim(bottom, top)
     log_ticks(axes.yaxis)
+    axes.set_yticks([x for x in axes.get_yticks() if floor <= x <= top])
     axes.set_ylabel(f"largest gap from {runs[0].unit} t to the horizon")
+    _mark_unseen(axes, runs, floor)
 
 
 def draw_regret(axes: Any, lines: Sequence[Line]) -> None:
@@ -157,6 +164,24 @@ def draw_regret(axes: Any, lines: Sequence[Line]) -> None:
     axes.set_ylabel(f"regret up to {runs[0].unit} t")
 
 
+def _mark_unseen(axes: Any, runs: Sequence[Runs], floor: float) -> None:
+    """Shade what the runs cannot show: gaps too small to be any choice's, and what comes later."""
+    end = max(2, *(r.horizon for r in runs))
+    beyond = float(end) ** (1.0 + _STRIP / 2.0)
+    bottom, top = axes.get_ylim()
+    axes.set_xlim(1, beyond)
+    grey = {"color": "0.5", "alpha": 0.16, "lw": 0, "zorder": 0}
+    axes.axhspan(bottom, floor, **grey)
+    axes.axvspan(end, beyond, **grey)
+    smallest = min((float(r.worse_gaps.min()) for r in runs if r.worse_gaps.size), default=None)
+    least = "" if smallest is None else f" (the smallest gap is {number(smallest)})"
+    said = {"fontsize": 7.5, "color": "0.35", "parse_math": False}
+    words = f"0{least}: nothing worse from here to the horizon"
+    axes.text(1.15, math.sqrt(bottom * floor), words, va="center", **said)
+    where = (math.sqrt(end * beyond), math.sqrt(floor * top))
+    axes.text(*where, "beyond the horizon: not seen", rotation=90, ha="center", va="center", **said)
+
+
 _DRAWINGS: Mapping[str, Callable[[Any, Sequence[Line]], None]] = {
     "gap": draw_gaps,
     "regret": draw_regret,
@@ -175,11 +200,11 @@ def _floor(runs: Sequence[Runs]) -> float:
     return min([lowest, *(bound / 2.0 for bound in bounds if bound > 0.0)])
 
 
-def _draw_gap(axes: Any, line: Line, width: float, floor: float) -> None:
+def _draw_gap(axes: Any, line: Line, width: float, zero: float) -> None:
     r, colour = line.runs, line.colour
     rounds = _rounds(r)
     ahead = _ahead(r, rounds)
-    shown: F64 = np.where(ahead > 0.0, ahead, floor)
+    shown: F64 = np.where(ahead > 0.0, ahead, zero)
     middle = np.median(shown, axis=0)
     axes.step(rounds, middle, where="pre", color=colour, lw=width, ls=line.dash, label=line.name)
     axes.step(rounds, shown.max(axis=0), where="pre", color=colour, lw=0.8, ls=line.dash)

@@ -10,6 +10,7 @@ import numpy as np
 from uli_fast._typing import F64, I64
 from uli_fast.errors import ArgumentError
 from uli_fast.report.canvas import POINTS, Line, band, log_ticks, over_rounds, widths
+from uli_fast.report.figures_activity import arms_left
 from uli_fast.report.words import squeezed
 from uli_fast.results import metrics
 from uli_fast.results.runs import Runs
@@ -23,7 +24,8 @@ def draw_certificates(axes: Any, lines: Sequence[Line]) -> None:
 
     Thick: the median over runs of the certificate, in a band from the least to the most; dotted:
     the largest gap played from there on, in any run. What is zero lies along the bottom; a
-    withdrawn certificate is as good as none, and leaves the figure at the top.
+    withdrawn certificate is as good as none, and leaves the figure at the top. Of arms the runs
+    keep no looks: what is certain at least is F, and 0 once a single arm is left.
     """
     runs = [line.runs for line in lines]
     floor = _floor(runs)
@@ -31,7 +33,7 @@ def draw_certificates(axes: Any, lines: Sequence[Line]) -> None:
     for line, width in zip(lines, widths(len(lines)), strict=True):
         r = line.runs
         rounds = _rounds(r)
-        said, gap = _at(r, _facts(r, 0), rounds), _at(r, _ahead(r), rounds)
+        said, gap = certified_at(r, rounds), _gap_at(r, rounds)
         shown = np.clip(np.where(np.isnan(said), np.inf, said), floor, 2.0 * top)
         middle = np.median(shown, axis=0)
         axes.plot(rounds, middle, color=line.colour, lw=width, ls=line.dash, label=line.name)
@@ -39,7 +41,7 @@ def draw_certificates(axes: Any, lines: Sequence[Line]) -> None:
         worst = np.maximum(gap.max(axis=0), floor)
         name = f"largest gap still to come of {line.name}"
         axes.plot(rounds, worst, ":", color=line.colour, lw=1.2, label=name)
-        if r.guarantee is not None:
+        if r.guarantee is not None and r.makes_looks:
             bound = r.guarantee.bound(rounds)
             name = f"F of {line.name}"
             axes.plot(rounds, bound, ls=line.bound_dash, color=line.colour, lw=1.2, label=name)
@@ -145,6 +147,27 @@ def _chosen_stages(left: F64) -> list[int]:
     return [int(h) for h in np.unique(some[at])]
 
 
+def certifies(r: Runs) -> bool:
+    """Return whether the runs say what was certain: looks at models, or arms dropped under F."""
+    if r.makes_looks:
+        return True
+    F = r.guarantee
+    return r.has_gaps and r.eliminates_arms and len(r.names) > 1 and F is not None and F.proved
+
+
+def certified_at(r: Runs, rounds: I64) -> F64:
+    """Return what bounded the gap of all that could be played at each of the rounds, (M, P)."""
+    if r.makes_looks:
+        return _at(r, _facts(r, 0), rounds)
+    assert r.guarantee is not None
+    bound = np.minimum(r.guarantee.bound(rounds), r.guarantee.largest_gap)
+    return np.where(arms_left(r.arms.eliminated, rounds) > 1.0, bound, 0.0)
+
+
+def _gap_at(r: Runs, rounds: I64) -> F64:
+    return _at(r, _ahead(r), rounds) if r.makes_looks else r.gap_from(rounds)
+
+
 def _facts(r: Runs, fact: int) -> F64:
     return r.looks.facts[:, :, fact]
 
@@ -157,6 +180,9 @@ def _ahead(r: Runs) -> F64:
 
 def _highest(r: Runs) -> float:
     """Return what is certain before the first look, or F there."""
+    if not r.makes_looks:
+        said = certified_at(r, _rounds(r))
+        return float(said[np.isfinite(said)].max(initial=1e-3))
     first = float(_facts(r, 0)[:, 0].max())
     return first if r.guarantee is None else max(first, float(r.guarantee.bound(1)))
 
@@ -168,15 +194,23 @@ def _at(r: Runs, said: F64, rounds: I64) -> F64:
 def _rounds(r: Runs) -> I64:
     """Return episodes for drawing: log-spaced, with some at which a look was made."""
     spaced = np.geomspace(1.0, r.horizon, POINTS).astype(np.int64)
-    looks = np.unique(r.looks.first[r.looks.first > 0])
+    events = r.looks.first if r.makes_looks else r.arms.eliminated + 1
+    looks = np.unique(events[events > 1])
     looks = looks[:: 1 + looks.size // POINTS]
     every = np.unique(np.concatenate([spaced, looks, looks - 1]))
     return every[(every >= 1) & (every <= r.horizon)]
 
 
+def _known(r: Runs) -> F64:
+    """Return the numbers that the figure shows, in any order."""
+    if r.makes_looks:
+        return np.concatenate([_facts(r, i).ravel() for i in (0, 4)])
+    return r.worse_gaps
+
+
 def _floor(runs: Sequence[Runs]) -> float:
     """Return a value below every positive one that is drawn."""
-    facts = np.concatenate([_facts(r, i).ravel() for r in runs for i in (0, 4)])
+    facts = np.concatenate([_known(r) for r in runs])
     bounds = [float(r.guarantee.bound(r.horizon)) for r in runs if r.guarantee is not None]
     positive = facts[facts > 1e-9]
     lowest = float(positive.min()) / 3.0 if positive.size else 1e-3

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uli_fast import _check
 from uli_fast._support.files import write_text
 from uli_fast.errors import MissingExtraError, ReportError
-from uli_fast.report.canvas import Line, lines_of
+from uli_fast.report.canvas import Line, kind_of, lines_of, pens
 from uli_fast.report.checks import Verdict, caveats, notes, verdict
 from uli_fast.report.data import Data, tables_of
 from uli_fast.report.incomplete import incomplete, with_missing
+from uli_fast.report.overview import overall, overviews_of
 from uli_fast.report.pictures import Picture, pictures_of
 from uli_fast.report.summaries import SummaryTable, details_of, summary_of
-from uli_fast.report.words import clean, label, number
+from uli_fast.report.words import clean, label, number, squeezed, unbroken
 from uli_fast.results.runs import Runs
 
 if TYPE_CHECKING:
@@ -51,15 +52,18 @@ def write_report(
     """
     _check.sections("sections", sections)
     heading = _check.text("title", title)
-    files, left = _file_names(sections), missing or {}
+    files, left, looks = _file_names(sections), missing or {}, _looks(sections)
+    shown = [
+        _section(i, name, section.runs, files[name], left.get(name, {}), looks)
+        for i, (name, section) in enumerate(sections.items(), start=1)
+    ]
     page = render(
         "page.html",
         title=label(heading),
         missing=incomplete({name: c.runs for name, c in sections.items()}, left),
-        sections=[
-            _section(i, name, section.runs, files[name], left.get(name, {}))
-            for i, (name, section) in enumerate(sections.items(), start=1)
-        ],
+        sections=shown,
+        verdict=_verdict(shown),
+        overviews=overviews_of([(s.name, s.lines, s.verdict) for s in shown]),
         provenance=provenance,
         caveats=caveats([r for section in sections.values() for r in section.runs.values()]),
     )
@@ -91,7 +95,7 @@ def render(template: str, **content: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "label": label}
+    environment.filters |= {"number": number, "label": label, "squeezed": squeezed}
     return clean(environment.get_template(template).render(content))
 
 
@@ -120,10 +124,32 @@ class Section:
     downloads: list[Download]
 
 
+def _verdict(sections: Sequence[Section]) -> Verdict:
+    if len(sections) == 1:
+        return sections[0].verdict
+    return overall([s.verdict for s in sections], [s.lines for s in sections])
+
+
+def _looks(sections: Mapping[str, Comparison]) -> dict[str, tuple[str, int]]:
+    """Return the colour and pattern of every name, the same in all sections."""
+    kinds = {
+        name: kind_of(r.learner)
+        for section in sections.values()
+        for name, r in section.runs.items()
+    }
+    return dict(zip(kinds, pens(list(kinds.values())), strict=True))
+
+
 def _section(
-    i: int, name: str, runs: Mapping[str, Runs], file: str, missing: Mapping[str, int]
+    i: int,
+    name: str,
+    runs: Mapping[str, Runs],
+    file: str,
+    missing: Mapping[str, int],
+    looks: Mapping[str, tuple[str, int]],
 ) -> Section:
-    lines = lines_of(list(runs.values()), [label(key) for key in runs])
+    names = [unbroken(key) for key in runs]
+    lines = lines_of(list(runs.values()), names, [looks[key] for key in runs])
     return Section(
         number=i,
         name=label(name),

@@ -19,13 +19,14 @@ from uli_fast.report.figures_activity import (
     draw_policies,
 )
 from uli_fast.report.figures_guarantee import draw_failures, draw_mistakes
-from uli_fast.report.figures_models import draw_actions, draw_certificates, mean_left
+from uli_fast.report.figures_models import certifies, draw_actions, draw_certificates, mean_left
 from uli_fast.report.svg import inline_svg
 from uli_fast.report.words import listed
 from uli_fast.results.metrics import LEVEL
 from uli_fast.results.runs import Runs
 
 _WIDTH = 5.2  # inches
+_WIDE = (10.4, 4.4)
 
 
 class Picture(NamedTuple):
@@ -36,6 +37,7 @@ class Picture(NamedTuple):
     caption: str
     svg: str
     lines: list[Line]
+    wide: str = ""  # the same, drawn for the whole width of a screen
 
 
 class Drawing(NamedTuple):
@@ -47,6 +49,7 @@ class Drawing(NamedTuple):
     applies: Callable[[Runs], bool]
     draw: Callable[[Any, Sequence[Line]], None]
     height: Callable[[Sequence[Line]], float] = lambda _: 2.7  # of the axes, in inches
+    wide: bool = False  # whether it is drawn for wide screens too
 
 
 def _has_gaps(r: Runs) -> bool:
@@ -100,12 +103,13 @@ _DRAWINGS = (
         "The largest gap played from {round} t up to the horizon, where the runs were stopped: "
         "median over runs (thick) and the largest (thin). Dashed: F, below which the guarantee "
         "keeps it for ever. Dots: the last play of each worse choice up to the horizon; those "
-        "above F are relapses. Lines along the bottom: no worse choice from there up to the "
-        "horizon. Every line ends there; what is hollow is cut off, not settled: a dot whose "
-        "choice was not eliminated may be played again, and behind a triangle worse choices may "
-        "follow.",
+        "above F are relapses. The grey strips are what the runs cannot show. At the bottom: no "
+        "worse choice from there up to the horizon. At the right: what comes after it; what is "
+        "hollow is cut off there, not settled: a dot whose choice was not eliminated may be "
+        "played again, and behind a triangle worse choices may follow.",
         _has_gaps,
         draw_gaps,
+        wide=True,
     ),
     Drawing(
         "failures",
@@ -121,7 +125,7 @@ _DRAWINGS = (
         "regret",
         "Regret",
         "Sum of the gaps played up to {round} t: median over runs, in a band from the least to the "
-        "most. Dotted: from there on the mean is no larger than that of the optimistic rival.",
+        "most. Dotted: from there on the mean is no larger than that of the rival with the least.",
         _has_regret,
         draw_regret,
     ),
@@ -151,10 +155,10 @@ _DRAWINGS = (
     Drawing(
         "certificate",
         "What was certified",
-        "At every look, what bounds the gap of every policy left: median over runs (thick), in a "
-        "band from the least to the most. Dotted: the largest gap that any run still played from "
-        "{round} t on. Dashed: F, known before the first {round}. Along the bottom: 0.",
-        _has_looks,
+        "What was certain at {round} t about the gap of all that could still be played: median "
+        "over runs (thick), in a band from the least to the most. Dotted: the largest gap that any "
+        "run still played from there on. Along the bottom: 0.{certified}",
+        certifies,
         draw_certificates,
     ),
     Drawing(
@@ -185,6 +189,13 @@ _DRAWINGS = (
 )
 
 
+_OF_LOOKS = " Dashed: F, known before the first episode."
+_OF_ARMS = (
+    " Of arms it is F, and 0 once a single one is left; a live certificate is never larger, and "
+    "often smaller."
+)
+
+
 def pictures_of(lines: Sequence[Line], salt: str) -> list[Picture]:
     """Draw every figure that applies to one problem, each with the learners it applies to."""
     against = tightest([line.runs for line in lines])
@@ -203,8 +214,12 @@ def pictures_of(lines: Sequence[Line], salt: str) -> list[Picture]:
         svg = inline_svg(draw, shown, size, title, f"{salt}-{drawing.key}")
         word = shown[0].runs.unit
         words = {"round": word, "Round": word.capitalize(), "level": f"{100.0 * LEVEL:g} %"}
+        words["certified"] = _OF_LOOKS if any(x.runs.makes_looks for x in shown) else _OF_ARMS
         caption = drawing.caption.format(**words)
-        found.append(Picture(drawing.key, drawing.title, caption, svg, shown))
+        wide = ""
+        if drawing.wide:
+            wide = inline_svg(draw, shown, _WIDE, title, f"{salt}-{drawing.key}-wide")
+        found.append(Picture(drawing.key, drawing.title, caption, svg, shown, wide))
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from uli_fast.planning.fixed_trial import LARGEST_GROUP, FixedTrial
 from uli_fast.report.canvas import Line
 from uli_fast.report.summaries import SummaryCell, SummaryRow, SummaryTable
-from uli_fast.report.words import label, squeezed
+from uli_fast.report.words import label, percent, squeezed
 from uli_fast.results.characteristics import LearnerCharacteristics, OperatingCharacteristics
 from uli_fast.results.metrics import Mean, Share
 
@@ -183,16 +183,6 @@ def _fixed_arms(
 
 def _share(share: Share | None) -> SummaryCell:
     return SummaryCell("\u2013") if share is None else SummaryCell(percent(share.rate), share.rate)
-
-
-def percent(chance: float) -> str:
-    """Return a chance in percent; only what is certain is 0 or 100 %."""
-    shown = f"{100.0 * chance:.1f}"
-    if shown == "100.0" and chance < 1.0:
-        shown = ">99.9"
-    if shown == "0.0" and chance > 0.0:
-        shown = "<0.1"
-    return f"{shown.removesuffix('.0')} %"
 
 
 def _with_interval(share: Share) -> SummaryCell:

@@ -10,11 +10,11 @@ from uli_fast.report.canvas import Line
 from uli_fast.report.data import csv_data
 from uli_fast.report.page import download_of, render, write_page
 from uli_fast.report.pictures import Picture
-from uli_fast.report.planning import FIXED, arms, percent, summary
+from uli_fast.report.planning import FIXED, arms, summary
 from uli_fast.report.planning_data import frame_rows
 from uli_fast.report.planning_figures import drawing, plan_lines
 from uli_fast.report.svg import inline_svg
-from uli_fast.report.words import label, listed
+from uli_fast.report.words import label, listed, percent
 from uli_fast.results.characteristics import OperatingCharacteristics
 
 _DROPPING = (

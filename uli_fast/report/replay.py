@@ -10,7 +10,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast.errors import MissingExtraError
-from uli_fast.report.canvas import log_ticks, pen, thinned
+from uli_fast.report.canvas import DASHES, log_ticks, pens, thinned
 from uli_fast.report.figures import checked_target, save_figure
 from uli_fast.report.page import render, write_page
 from uli_fast.report.svg import inline_svg
@@ -96,9 +96,9 @@ def table_of(replay: Replay) -> Table:
 def draw_intervals(axes: Any, replay: Replay) -> None:
     """Draw each arm's interval over the rows of the log, until it is dropped."""
     looks = replay.looks
-    for i, arm in enumerate(_ordered(replay)[:MOST_DRAWN]):
+    drawn = _ordered(replay)[:MOST_DRAWN]
+    for arm, (colour, cycle) in zip(drawn, pens(drawn), strict=True):
         a = replay.arms.index(arm)
-        colour, _ = pen(i)
         seen = looks.active[:, a] & np.isfinite(looks.lower[:, a])
         if arm in replay.dropped:
             seen |= looks.rows == replay.dropped[arm].row
@@ -107,8 +107,9 @@ def draw_intervals(axes: Any, replay: Replay) -> None:
             at = at[thinned(np.arange(1, at.size + 1))]
         x, low, high = looks.rows[at], looks.lower[at, a], looks.upper[at, a]
         axes.fill_between(x, low, high, color=colour, alpha=0.16, lw=0)
-        axes.plot(x, low, color=colour, lw=1.1, label=squeezed(label(arm), LONGEST_NAME))
-        axes.plot(x, high, color=colour, lw=1.1)
+        style = {"color": colour, "ls": DASHES[cycle], "lw": 1.1}
+        axes.plot(x, low, **style, label=squeezed(label(arm), LONGEST_NAME))
+        axes.plot(x, high, **style)
         if arm in replay.dropped and at.size:
             axes.plot(x[-1:], (low[-1:] + high[-1:]) / 2.0, "X", color=colour, ms=7)
     axes.set_xscale("log")
@@ -153,7 +154,7 @@ def write_replay(replay: Replay, path: str | os.PathLike[str], title: str | None
         use=use(replay),
         rows=rows_of(replay)[:MOST_LINES],
         svg=svg,
-        keys=[(label(arm), pen(i)[0]) for i, arm in enumerate(drawn)],
+        keys=[(label(arm), *pen) for arm, pen in zip(drawn, pens(drawn), strict=True)],
         learner=repr(replay.learner),
     )
     write_page(page, target)

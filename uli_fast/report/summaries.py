@@ -12,11 +12,14 @@ from uli_fast._typing import I64
 from uli_fast.guarantees import Guarantee
 from uli_fast.report.bounds import binds_from
 from uli_fast.report.canvas import Line
-from uli_fast.report.checks import check, tightest
+from uli_fast.report.checks import ReportCheck, check, tightest
 from uli_fast.report.figures_activity import arms_shown
+from uli_fast.report.power import share_of_runs
+from uli_fast.report.price import times
 from uli_fast.report.tables import middle_certificate
 from uli_fast.report.turning import ahead_from, comparable, rival_among
-from uli_fast.report.words import label, number
+from uli_fast.report.words import label, number, percent
+from uli_fast.results.metrics import LEVEL
 from uli_fast.results.runs import Runs
 
 
@@ -48,14 +51,24 @@ def summary_of(lines: Sequence[Line]) -> SummaryTable:
     """Return the numbers of the terminal's table."""
     runs = [line.runs for line in lines]
     against, rival, word = tightest(runs), rival_among(runs), runs[0].unit
-    header = ["learner", "regret", f"last bad {word}", "late gap", "beyond F", "gap / F"]
+    header = ["learner", "regret", f"last bad {word}", "late gap", "beyond F", "may be", "gap / F"]
     caption = (
         f"Regret up to the horizon and the last {word} with a gap above 0: medians over runs. "
         f"Late gap: the largest one played in the last nine tenths of the {word}s. Beyond F: runs "
         f"with a gap above F at some {word}; untested: F excluded no gap up to the horizon, so "
-        f"that no run could. Gap / F: the largest over all {word}s and runs."
+        f"that no run could. May be: the share of all runs beyond F that these runs still allow "
+        f"({100.0 * LEVEL:g}\u00a0% interval). Gap / F: the largest over all {word}s and runs."
     )
     columns = [_summary_cells(r, against) for r in runs]
+    if rival is not None and len(runs) > 1:
+        header.insert(2, "times the rival's")
+        caption = (
+            f"Times the rival's: beside {lines[rival].name}, the rival with the least regret. "
+            + caption
+        )
+        columns = [
+            [x[0], _times(r, runs[rival]), *x[1:]] for x, r in zip(columns, runs, strict=True)
+        ]
     if any(r.makes_looks for r in runs):
         header.append("within")
         caption += (
@@ -84,6 +97,11 @@ def summary_of(lines: Sequence[Line]) -> SummaryTable:
     return SummaryTable("Summary", caption, header, rows)
 
 
+def _times(r: Runs, rival: Runs) -> SummaryCell:
+    ratio = times(r, rival)
+    return SummaryCell("") if ratio is None or r is rival else _cell(ratio)
+
+
 def _certified(r: Runs) -> SummaryCell:
     middle = middle_certificate(r)
     if middle is None:
@@ -100,16 +118,17 @@ def _turned(r: Runs, rival: Runs) -> SummaryCell:
 
 def _summary_cells(r: Runs, against: Guarantee | None) -> list[SummaryCell]:
     if not r.has_gaps:
-        return [SummaryCell("?")] * 5
+        return [SummaryCell("?")] * 6
     checked = check(r, against)
     late = r.gap_from(np.array([r.horizon // 10 + 1])).max()
-    own = [SummaryCell("no F"), SummaryCell("")]
+    own = [SummaryCell("no F"), SummaryCell(""), SummaryCell("")]
     if checked is not None:
         mark, found = "" if checked.own else "*", checked.coverage
         worst = float(checked.ratio.max())
         idle = ", untested" if checked.tested is False else ""
         own = [
             SummaryCell(f"{found.failures}\u00a0of\u00a0{found.runs}{idle}{mark}", found.failures),
+            _allowed(checked),
             SummaryCell(f"{number(worst)}{mark}", worst),
         ]
     return [
@@ -118,6 +137,14 @@ def _summary_cells(r: Runs, against: Guarantee | None) -> list[SummaryCell]:
         _cell(late),
         *own,
     ]
+
+
+def _allowed(checked: ReportCheck) -> SummaryCell:
+    """Return the largest probability of a failure that the runs allow, of learners with F."""
+    if not checked.own or not checked.tested:
+        return SummaryCell("")
+    high = checked.coverage.high
+    return SummaryCell(f"up to {share_of_runs(high)}", high)
 
 
 def details_of(lines: Sequence[Line]) -> list[SummaryTable]:
@@ -161,7 +188,7 @@ def _worse_arms(lines: Sequence[Line]) -> SummaryTable | None:
         plays = line.runs.mistakes(0.0)
         share = float(np.median(plays)) / line.runs.horizon
         cells = [_cell(np.median(plays)), _cell(plays.min()), _cell(plays.max())]
-        cells.append(SummaryCell(f"{100.0 * share:.3g} %", share))
+        cells.append(SummaryCell(percent(share, 2), share))
         rows.append(SummaryRow(line.name, cells, line))
     return SummaryTable(
         "Plays of worse arms",

@@ -1,4 +1,4 @@
-"""When a learner overtakes an optimistic one, as far as recorded rounds show it.
+"""Which rival learners are held against, and when they overtake it at recorded rounds.
 
 ``uli.turning_point`` finds it to the round, run by run, on shared rewards.
 """
@@ -14,10 +14,14 @@ from uli_fast.simulation.coupled_runs import ahead
 
 
 def rival_among(runs: Sequence[Runs]) -> int | None:
-    """Return which Runs the others are held against: UCB's, else the first baseline's."""
-    able = [i for i, r in enumerate(runs) if r.baseline and r.has_regret]
-    named = [i for i in able if runs[i].learner.startswith("UCB(")]
-    return next(iter(named + able), None)
+    """Return which Runs the others are held against: the baseline's with the least regret."""
+    able = [i for i, r in enumerate(runs) if r.baseline and r.has_gaps and r.has_regret]
+    return min(able, key=lambda i: middle_regret(runs[i]), default=None)
+
+
+def middle_regret(r: Runs) -> float:
+    """Return the regret at the horizon, the median over runs."""
+    return float(np.median(r.final_regret()))
 
 
 def comparable(own: Runs, rival: Runs) -> bool:

@@ -21,22 +21,40 @@ def squeezed(name: str, most: int) -> str:
     return short if inner == name else f"\u2068{short}\u2069"
 
 
+def unbroken(name: str) -> str:
+    """Return a name that no line breaks at its spaces."""
+    return label(name).replace(" ", "\u00a0")
+
+
 def power(x: float, _: object = None) -> str:
     """Return a power of ten."""
     return "10" + str(round(math.log10(x))).translate(_SUPERSCRIPTS)
 
 
 def number(x: float) -> str:
-    """Return a number as it reads best: 0.052, 5,524, 2.9 x 10^6, 10^8."""
+    """Return a number as it reads best: 0.052, 5,524, 2.9 x 10^6, 10^8, 1.9 x 10^-7."""
     if not math.isfinite(x):
         return "\u2013" if math.isnan(x) else "\u221e" if x > 0.0 else "-\u221e"
-    if abs(x) < 100.0:
+    if x == 0.0 or 1e-3 <= abs(x) < 100.0:
         return f"{x:.3g}"
-    if abs(x) < 1e6:
+    if 100.0 <= abs(x) < 1e6:
         return f"{x:,.0f}"
     digits, exponent = f"{x:.1e}".split("e")
     ten = power(10.0 ** int(exponent))
-    return ten if x == 10 ** int(exponent) else f"{digits}\u00a0\u00d7\u00a0{ten}"
+    return ten if x == 10.0 ** int(exponent) else f"{digits}\u00a0\u00d7\u00a0{ten}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share in percent, 12.3 %; only what is certain is 0 or 100 %."""
+    least = 10.0**-digits
+    shown = f"{100.0 * share:.{digits}f}"
+    if float(shown) == 100.0 and share < 1.0:
+        shown = f">{100.0 - least:.{digits}f}"
+    if float(shown.strip("<>")) == 0.0 and share > 0.0:
+        shown = f"<{least:.{digits}f}"
+    if digits and shown.endswith("." + "0" * digits):
+        shown = shown[: -1 - digits]
+    return f"{shown}\u00a0%"
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

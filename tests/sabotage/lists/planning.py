@@ -58,10 +58,10 @@ SABOTAGES = (
     ),
     Sabotage(
         "plan: what is nearly certain is shown as certain",
-        "uli_fast.report.planning:percent",
-        'if shown == "100.0" and chance < 1.0:',
-        'if shown == "100.0" and chance < 0.5:',
-        "tests/report/test_planning.py::test_only_what_is_certain_is_shown_as_certain",
+        "uli_fast.report.words:percent",
+        "if float(shown) == 100.0 and share < 1.0:",
+        "if float(shown) == 100.0 and share < 0.5:",
+        "tests/report/test_words.py::test_only_what_is_certain_is_shown_as_certain",
     ),
     Sabotage(
         "stated mean: the whole of delta for theta",

@@ -4,6 +4,7 @@ from tests.sabotage.anchors import Sabotage
 
 RUNNER = "tests/simulation/test_runner.py"
 TURNING = "tests/simulation/test_turning_point.py"
+BOARD = "tests/report/test_board.py"
 CENSORED = "tests/report/test_censored.py"
 
 SABOTAGES = (
@@ -76,6 +77,34 @@ SABOTAGES = (
         "return np.zeros(self.replications, np.bool_)",
         "return np.ones(self.replications, np.bool_)",
         f"{CENSORED}::test_nothing_is_known_to_settle_on_an_arm_set",
+    ),
+    Sabotage(
+        "report: fewer runs than needed are said to show the promise",
+        "uli_fast.report.power:runs_needed",
+        "(1.0 - level) / 2.0",
+        "1.0 - level",
+        f"{BOARD}::test_as_many_runs_as_needed_and_no_fewer_show_the_promise",
+    ),
+    Sabotage(
+        "report: few runs are taken for enough",
+        "uli_fast.report.power:_said",
+        "if highest > delta]",
+        "if highest > 4.0 * delta]",
+        f"{BOARD}::test_the_verdict_says_how_much_few_runs_show",
+    ),
+    Sabotage(
+        "report: the price beside the dearest rival",
+        "uli_fast.report.turning:rival_among",
+        "return min(able",
+        "return max(able",
+        f"{BOARD}::test_the_price_is_told_beside_the_cheapest_rival",
+    ),
+    Sabotage(
+        "report: arms certified before one is left",
+        "uli_fast.report.figures_models:certified_at",
+        "> 1.0, bound, 0.0)",
+        "> 2.0, bound, 0.0)",
+        f"{BOARD}::test_arms_are_certified_by_f_until_one_is_left",
     ),
     Sabotage(
         "report: an arm that was not eliminated counts as gone",
