@@ -38,6 +38,7 @@ BLOCKS = re.findall(r"\*\*(\w+)\*\*: .*?\n\n```python\n(.*?)```", README, flags=
         "docs/races.md",
         "docs/replay.md",
         "docs/experiments.md",
+        "docs/your_own_learner.md",
     ],
 )
 def test_examples_run(page, tmp_path, monkeypatch):

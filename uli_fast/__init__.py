@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from uli_fast.learners.linear_elimination import LinearElimination as LinearElimination
     from uli_fast.learners.meta_elimination import MetaElimination as MetaElimination
     from uli_fast.learners.model_elimination import ModelElimination as ModelElimination
+    from uli_fast.learners.own_learner import OwnLearner as OwnLearner
     from uli_fast.learners.phased_elimination import PhasedElimination as PhasedElimination
     from uli_fast.learners.policy_elimination import PolicyElimination as PolicyElimination
     from uli_fast.learners.scrible import Scrible as Scrible

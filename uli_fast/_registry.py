@@ -152,6 +152,14 @@ LEARNERS = (
         unit_R_before_0_7=True,
     ),
     LearnerRow(
+        "OwnLearner",
+        "learners.own_learner",
+        "arms",
+        "A learner of one's own",
+        plain=False,
+        draws=True,
+    ),
+    LearnerRow(
         "MetaElimination",
         "learners.meta_elimination",
         "arms",

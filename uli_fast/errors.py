@@ -136,6 +136,10 @@ class RuleError(UliError):
     """A user's elimination rule gave something that is not a usable mask."""
 
 
+class OwnLearnerError(UliError):
+    """A learner of the user's own chose what is no arm, or cannot be run."""
+
+
 class NoGuaranteeError(UliError):
     """No uniform last-iterate guarantee is proved for this case."""
 

@@ -215,6 +215,8 @@ class TestBadInput:
     def test_parameters(self, example):
         for field in fields(example.learner):
             for value in WRONG:
+                if (field.name, value) == ("name", "nonsense"):  # as good a name as any
+                    continue
                 with pytest.raises(ArgumentError) as caught:
                     replace(example.learner, **{field.name: value})
                 assert caught.value.argument == field.name, (field.name, value)

@@ -127,7 +127,7 @@ def test_every_learner_with_a_live_player_is_there():
                 lively.add(kind)
         else:
             lively.add(kind)
-    younger = {uli.ModelElimination, uli.CapElimination, uli.LinUCB}
+    younger = {uli.ModelElimination, uli.CapElimination, uli.LinUCB, uli.OwnLearner}
     assert lively - younger == {type(learner) for learner, _ in PLAYERS.values()}
 
 

@@ -47,8 +47,27 @@ def kept(n, total, active, t):
     return active & ((n < 30) | (means > means.max() - 0.3))
 
 
+class Wavering:
+    """Play the best mean so far, and a tenth of the time any arm."""
+
+    def __init__(self, K, rng):
+        self.n, self.total, self.rng = np.zeros(K), np.zeros(K), rng
+
+    def choose(self, t):
+        if self.rng.random() < 0.1:
+            return int(self.rng.integers(self.n.size))
+        return int(np.argmax(self.total / np.maximum(self.n, 1.0)))
+
+    def update(self, arm, reward):
+        self.n[arm] += 1.0
+        self.total[arm] += reward
+
+
 # What learners that hold functions hold.
-OWN = {"EliminationFramework": {"rule": kept, "f": lambda delta, t: (delta * t) ** -0.1}}
+OWN = {
+    "EliminationFramework": {"rule": kept, "f": lambda delta, t: (delta * t) ** -0.1},
+    "OwnLearner": {"make": Wavering, "claim": lambda K, delta, t: (delta * t) ** -0.1},
+}
 
 
 class Example(NamedTuple):
@@ -164,4 +183,4 @@ def drive(player, rounds):
 
 def plain(decisions):
     """Return decisions as lists, to be compared."""
-    return [(d.id, np.asarray(d[1]).tolist(), d.probability) for d in decisions]
+    return [(d.id, np.asarray(d[1]).tolist(), repr(d.probability)) for d in decisions]

@@ -61,6 +61,14 @@ def in_open_unit(name: str, value: Any) -> float:
     return inside(name, value, 0.0, 1.0)
 
 
+def probability(name: str, value: Any) -> float:
+    """Return a float above 0 and at most 1."""
+    result = number(name, value)
+    if not 0.0 < result <= 1.0:
+        raise ArgumentError(name, f"must be above 0 and at most 1, got {shown(value)}")
+    return result
+
+
 def shared_probability(name: str, value: Any) -> float:
     """Return a float strictly between 0 and 1 whose shares among phases are still floats."""
     result = in_open_unit(name, value)

@@ -4,6 +4,9 @@ Functions are told apart by their code, names, constants, defaults, closures and
 they use; objects by their class's name and their attributes. What cannot be looked into is an
 error: a checkpoint must never return the results of something else.
 
+Classes go by their names; those of a learner of the user's own, which may be one, by what they
+hold too.
+
 What is the package's own goes by its name, wherever the package keeps it: a user's rule that
 mentions ``uli.Runs`` is the same rule in the next version. Up to 0.8 its classes were told by
 their modules, which are on record here, and its functions by their code, which is not.
@@ -16,7 +19,16 @@ import hashlib
 import sys
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from pathlib import Path
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -91,10 +103,10 @@ _MODULES_IN_0_8 = {
 _PLAIN = (type(None), bool, int, float, complex, Fraction, str, bytes, type(Ellipsis))
 
 
-def fingerprint(value: Any) -> str:
-    """Return a hash of what an object is made of."""
+def fingerprint(value: Any, classes: bool = False) -> str:
+    """Return a hash of what an object is made of; with ``classes``, of a user's classes too."""
     digest = hashlib.sha256()
-    _Feeder(digest).feed(value)
+    _Feeder(digest, classes).feed(value)
     return digest.hexdigest()[:16]
 
 
@@ -108,8 +120,8 @@ def leans_on_package(value: Any) -> bool:
 class _Feeder:
     """Puts an object's parts into a hash, each object once."""
 
-    def __init__(self, digest: Any) -> None:
-        self._digest = digest
+    def __init__(self, digest: Any, classes: bool = False) -> None:
+        self._digest, self._classes = digest, classes
         self._seen: dict[int, tuple[int, Any]] = {}  # the object is kept, so its id stays its own
         self.leans = False  # whether a function of the package was met
 
@@ -134,6 +146,8 @@ class _Feeder:
             self._all((value.__func__, value.__self__))
         elif isinstance(value, functools.partial):
             self._all((value.func, value.args, value.keywords))
+        elif isinstance(value, type) and self._classes and _is_users(value):
+            self._class(value)
         elif isinstance(value, ModuleType | type | BuiltinFunctionType | np.ufunc):
             self._say(f"{_module_of(value)} {_name_of(value)}")
         elif hasattr(value, "py_func"):  # a function that the user compiled
@@ -147,6 +161,7 @@ class _Feeder:
         elif hasattr(value, "__dict__"):
             cached = functools.cached_property
             kind = type(value)
+            self._classes |= getattr(kind, "looks_into_classes", False)
             own = {
                 k: v
                 for k, v in vars(value).items()
@@ -190,9 +205,42 @@ class _Feeder:
         self._all((value.__code__, value.__defaults__, value.__kwdefaults__, cells))
         self._pairs({name: value.__globals__[name] for name in used})
 
+    def _class(self, value: type) -> None:
+        """Feed what a class of the user's own is made of: its bases, methods and constants."""
+        self._say(f"{value.__module__} {value.__qualname__}")
+        self._all(value.__bases__)
+        own = {k: _unwrapped(v) for k, v in vars(value).items() if k not in _OF_ANY_CLASS}
+        self._pairs({k: v for k, v in own.items() if not isinstance(v, _DESCRIPTORS)})
+
     def _code(self, value: CodeType) -> None:
         # Nested functions are constants that are code themselves; their repr has an address.
         self._all((value.co_code, value.co_names, value.co_varnames, value.co_consts))
+
+
+# What Python puts into every class, and the places of __slots__, whose names are among its values.
+_OF_ANY_CLASS = frozenset(
+    "__dict__ __doc__ __module__ __weakref__ __firstlineno__ __static_attributes__ __annotations__ "
+    "__annotate_func__ __annotations_cache__ __abstractmethods__ _abc_impl __parameters__".split()
+)
+_DESCRIPTORS = (MemberDescriptorType, GetSetDescriptorType)
+
+
+def _unwrapped(value: Any) -> Any:
+    """Return the functions of a method, a property or a value that is found once."""
+    if isinstance(value, staticmethod | classmethod):
+        return value.__func__
+    if isinstance(value, property):
+        return (value.fget, value.fset, value.fdel)
+    return value.func if isinstance(value, functools.cached_property) else value
+
+
+def _is_users(value: type) -> bool:
+    """Say whether a class is neither of this package, nor of Python, nor installed."""
+    top = value.__module__.partition(".")[0]
+    if top == PACKAGE or (top in sys.stdlib_module_names and top != "__main__"):
+        return False
+    home = getattr(sys.modules.get(value.__module__), "__file__", None) or ""
+    return not {"site-packages", "dist-packages"} & set(Path(home).parts)
 
 
 def _is_ours(module: Any) -> bool:

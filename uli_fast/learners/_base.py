@@ -21,8 +21,15 @@ class Learner:
     returns: ClassVar[bool] = False
     # Whether decisions are drawn at random.
     draws: ClassVar[bool] = False
+    # Whether classes of the user's own are part of what it is.
+    looks_into_classes: ClassVar[bool] = False
     # How it goes through a log, by the way in which arms were assigned; {} if it cannot.
     reads_logs: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def title(self) -> str:
+        """What tables and figures call it, without its parameters."""
+        return type(self).__name__
 
     def engines_for(self, problem: Any) -> tuple[str, ...]:
         """Return the engines that can play this problem, the preferred one first."""

@@ -109,11 +109,12 @@ def _meant(learners: Any) -> str:
 
 
 def _names(learners: list[Any]) -> list[str]:
-    """Return the classes' names, with the parameters in which learners of one class differ."""
-    kinds = [type(x).__name__ for x in learners]
+    """Return the learners' names, with the parameters in which those of one name differ."""
+    kinds = [x.title if is_learner(x) else type(x).__name__ for x in learners]
     names = []
     for learner, kind in zip(learners, kinds, strict=True):
-        alike = [x for x in learners if type(x) is type(learner)]
+        alike = [x for x, other in zip(learners, kinds, strict=True) if other == kind]
+        alike = [x for x in alike if type(x) is type(learner)]
         parameters = [f.name for f in fields(learner)] if is_dataclass(learner) else []
         differing = [
             f"{name}={_short(getattr(learner, name))}"

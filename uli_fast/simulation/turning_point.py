@@ -244,7 +244,7 @@ def turning_point(
 
 def _refuse_others(uli_learner: Any, optimistic_learner: Any, problem: Any) -> None:
     """Refuse what cannot be held against each other."""
-    if not is_arm_learner(uli_learner) or uli_learner.baseline:
+    if not is_arm_learner(uli_learner) or uli_learner.baseline or uli_learner.returns:
         said = kinds.called(uli_learner, ORDER)
         if is_arm_learner(uli_learner) and uli_learner.returns and not uli_learner.draws:
             said += f", which is optimistic; did you mean {ORDER}?"

@@ -20,7 +20,7 @@ class DecisionRecord(NamedTuple):
 
     id: int
     arm: Any  # number or name; a list for vectors
-    probability: float
+    probability: float | None  # None: a learner of the user's own drew, and did not say
     request_id: str | None
     metadata: dict[str, Any]
     asked: str

@@ -270,4 +270,5 @@ def shown(decision: Any) -> dict[str, Any]:
     arm = decision[1]
     if isinstance(arm, np.ndarray | tuple):
         arm = np.asarray(arm).tolist()
-    return {"arm": arm, "probability": decision.probability}
+    chance = decision.probability
+    return {"arm": arm, "probability": None if math.isnan(chance) else chance}

@@ -166,7 +166,7 @@ def _own(learner: Any) -> dict[str, Any]:
         if _is_plain(value):
             continue
         try:
-            marks[name] = fingerprint(_with_methods(value))
+            marks[name] = fingerprint(_with_methods(value), learner.looks_into_classes)
         except Exception:  # whatever an object of the user's does when it is looked at
             continue
     return marks | {"python": sys.version.split()[0], "marks": MARKS} if marks else {}
