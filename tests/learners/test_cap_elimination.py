@@ -325,3 +325,13 @@ def test_save_load_table_and_plot(tmp_path):
     runs.save(tmp_path / "runs")
     loaded = uli.Runs.load(tmp_path / "runs")
     assert (loaded.worst_ratio == runs.worst_ratio).all() and loaded.guarantee == runs.guarantee
+
+
+def test_means_along_a_half_axis_that_is_rounding_are_refused():
+    """It is left out of the ball, and a long theta would have its whole gap there."""
+    flat, learner = uli.arm_sets.Ellipsoid([0.0, 0.0], [[1.0, 0.0], [0.0, 1e-17]]), CAPS(0.1, R=1.0)
+    with pytest.raises(uli.errors.NoGuaranteeError, match="half-axis"):
+        learner.guarantee(uli.LinearBandit([0.0, 1e18], arm_set=flat))
+    assert learner.guarantee(uli.LinearBandit([1.0, 1.0], arm_set=flat)).proved
+    thin = uli.arm_sets.Ellipsoid([0.0, 0.0], [[1.0, 0.0], [0.0, 1e-12]])
+    assert learner.guarantee(uli.LinearBandit([0.0, 1e13], arm_set=thin)).parameters["d"] == 2

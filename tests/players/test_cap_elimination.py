@@ -252,3 +252,11 @@ def test_studies_keep_it(tmp_path):
         assert again.learner == learner and len(again.history()) == 120
     assert certificate.bound == 18.0 and certificate.envelope == math.inf
     assert uli.Study.audit(path).widens
+
+
+def test_an_intercept_beyond_rounding_is_refused():
+    """Rewards near 0 less 1e14 have no digits left."""
+    player = uli.CapElimination(0.1, R=1.0).start(uli.arm_sets.Ball(2), intercept=1e14)
+    player.tell(player.ask().id, 0.5)
+    with pytest.raises(uli.errors.NoGuaranteeError, match="so large beside R"):
+        player.certificate()

@@ -34,6 +34,14 @@ class BallMap(NamedTuple):
         scaled = points * self.axes if self.axes.ndim == 0 else points @ self.axes.T
         return self.center + scaled
 
+    def reach(self, u: F64) -> float:
+        """Return how far the arms go from the center along u, times its length."""
+        return _reach(self.axes, u)
+
+
+def _reach(axes: F64, u: F64) -> float:
+    return float(np.linalg.norm(axes * u if axes.ndim == 0 else axes.T @ u))
+
 
 class RoundSet(StandardSet):
     """The image of the unit ball under a chart."""
@@ -61,6 +69,10 @@ class RoundSet(StandardSet):
         axes = np.zeros((self.dimension, rank))
         axes[order] = (T[:rank] * np.sign(np.diag(T)[:rank])[:, None]).T
         return BallMap(self._chart.origin, axes, rank)
+
+    def reach(self, u: F64) -> float:
+        """Return how far the set goes from its center along u, times its length."""
+        return _reach(np.asarray(self._chart.scale), u)
 
     def _restricted(self, eq: tuple[F64, F64], le: tuple[F64, F64]) -> Restricted:
         rows = standardise(self._chart, self._body, eq, le)

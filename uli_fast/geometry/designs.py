@@ -39,8 +39,9 @@ RANK_TOLERANCE = 1e-10
 # The origin is in the plane of the arms if it is not further off than this part of its distance.
 # Beyond this many times their spread it is not used: differences would be lost in rounding.
 SAME_PLANE, FAR_AWAY = 1e-14, 1e6
-# Thinner arms, in units of their largest difference, and not flat: too thin to be told apart.
-THINNEST = 1e-9
+# Thinner arms, in units of their largest difference, and not flat, are too thin to be told apart;
+# and so are arms whose well-scaled coordinates rounding may move by more than this.
+THINNEST, BLURRED = 1e-9, 2e-9
 # Far more than a tolerance of 1.01 takes (hundreds, for K = 10^4 and d = 20).
 LARGEST_ITERATIONS = 200_000
 # More arms than this start from a sample of them.
@@ -253,14 +254,22 @@ def affine_coordinates(arms: Any) -> tuple[F64, F64 | None]:
 
 
 def is_thin(arms: F64) -> bool:
-    """Return whether differences of arms are tiny along some direction, and not just rounded."""
+    """Return whether differences of arms are tiny along some direction, and not just rounded.
+
+    Differences as thin as 1e-8 of the largest are exact along an axis. Along another direction they
+    stand in the last digits of all entries, and rounding one difference moves the arm by 1e-8.
+    """
     apart = arms - arms[0]
     largest = np.abs(apart).max()
     if largest == 0.0:
         return False
-    sizes = np.linalg.svd(apart / largest, compute_uv=False)
+    apart = apart / largest
+    _, sizes, axes = np.linalg.svd(apart, full_matrices=False)
     rounded = 1e-14 * max(arms.shape) * max(sizes[0], 0.1 * np.abs(arms).max() / largest)
-    return bool(((sizes > rounded) & (sizes < THINNEST * sizes[0])).any())
+    kept = sizes > max(rounded, RANK_TOLERANCE * sizes[0])
+    stretch = np.abs(axes[kept].T) / sizes[kept] * np.sqrt(len(arms))
+    blurred = 2.0**-53 * np.linalg.norm(np.abs(apart) @ stretch, axis=1).max() > BLURRED
+    return bool(blurred or ((sizes > rounded) & (sizes < THINNEST * sizes[0])).any())
 
 
 def _spanning(arms: F64) -> tuple[F64, F64]:

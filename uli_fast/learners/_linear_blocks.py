@@ -57,7 +57,7 @@ def new_linear_state(
         least=np.zeros((2, K)),
         error=np.zeros(K),
         facts=np.zeros(4),
-        counts=np.zeros(5, np.int64),
+        counts=np.zeros(4, np.int64),
     )
     lin.counts[1] = -1
     if K > 1:
@@ -183,6 +183,8 @@ class SharpBlocks:
         for name, array in self.lin._asdict().items():
             if name not in FIXED:
                 values = np.asarray(saved[name], array.dtype)
+                if name == "counts":  # 0.12 had a fifth
+                    values = values[: array.size]
                 if values.shape != array.shape:
                     raise StateError("state", f"{name} has another shape")
                 array[...] = values
@@ -191,8 +193,8 @@ class SharpBlocks:
 
     @property
     def hidden(self) -> float:
-        """What directions that were left out as flat may hide of a gap, in units of R."""
-        return FLAT * self.widest if self.lin.counts[4] else 0.0
+        """What flat directions and rounded coordinates may hide of a gap, in units of R."""
+        return FLAT * self.widest
 
     @property
     def drowned(self) -> bool:
@@ -204,9 +206,15 @@ class SharpBlocks:
         """What missing or rounded rewards may add to gaps that F bounds, in units of R.
 
         Whoever stays lags by less than c and the errors of two arms, which are as uncertain again.
+        What a look leaves to rounding is one of them: an intercept may be far from all rewards.
         """
-        J = float(self.lin.facts[0])
-        return 4.0 * float(self.lin.error[self.state.active].max()) / J if J > 0.0 else 0.0
+        from uli_fast.kernels.linear.blocks import ROOM
+
+        J, rank, on = float(self.lin.facts[0]), self.lin.counts[0], self.state.active
+        if J == 0.0:
+            return 0.0
+        sizes = np.abs(self.lin.C[on, :rank]) @ np.abs(self.lin.s[:rank])
+        return 4.0 * float((self.lin.error[on] + ROOM * sizes).max()) / J
 
     @property
     def leader(self) -> int | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64, U64, Form
-from uli_fast.errors import ArgumentError
+from uli_fast.errors import ArgumentError, NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 from uli_fast.guarantees.phase_bounds import (
     CAP_CUTS,
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 LARGEST_PHASE = 4 * 10**18
 # Of caps that are flatter, rounding leaves too little to say more than the proof does.
 FLATTEST = 1e-7
+# Of the largest gap: what half-axes that count as rounding may hide.
+FLAT = 1e-9
 # What rounding may add to an error that is computed from points of a cap.
 ROUNDED = 1.0 + 1e-6
 
@@ -118,6 +120,10 @@ class CapElimination(SetLearner):
         ball = ball_of("about", getattr(problem, "arm_set", None))
         known = math.inf if self.theta_norm is None else self.theta_norm
         refuse_beyond(problem.noise_subgaussian, R, problem.slope_norm, known)
+        if problem.arm_set.reach(problem.slope) > ball.reach(problem.slope) * (1.0 + FLAT):
+            raise NoGuaranteeError(
+                "means differ along a half-axis so short that it counts as rounding: rescale it"
+            )
         return self.promise(ball, R, (problem.low, problem.high))
 
     def promise(self, ball: BallMap, R: float, bounds: Bounds) -> Guarantee:

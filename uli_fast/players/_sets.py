@@ -173,8 +173,9 @@ class SetPlayer(RewardPlayer[VectorDecision]):
         if self._omitted:
             raise left_out(self._omitted)
         t = self._closed + int(self._counts.sum()) + 1  # what has been learned from
-        if math.isinf(self.low) and 2.0 * t * self._largest * 2.0**-53 > allowed:
-            raise too_large(self._largest)
+        largest = max(self._largest, abs(self._zero)) if t > 1 else 0.0
+        if math.isinf(self.low) and 2.0 * t * largest * 2.0**-53 > allowed:
+            raise too_large(largest)
         return t
 
     def _what(self) -> str:

@@ -157,12 +157,17 @@ class LinearPlayer(Player):
         """Return what blocks certify of all active arms, on the unit scale; nothing in phases."""
         if not isinstance(self._phases, SharpBlocks):
             return math.inf
+        left = self.features[self.arm_state.active]
+        if (left == left[0]).all():  # one arm, or copies of it
+            return 0.0
         return self._phases.certificate() / self._phases.units.slope
 
     def _envelope(self, promise: Guarantee, t: int) -> float:
         bound = super()._envelope(promise, t)
         if isinstance(self._phases, SharpBlocks) and self._complete is None:
-            late = self._phases.delayed + self._phases.hidden  # by rounding, and what is flat
+            late = self._phases.delayed
+            if "floor" not in promise.parameters:  # it has what is flat, where gaps are bounded
+                late += self._phases.hidden
             bound += late * self._phases.units.scale
         return bound
 

@@ -85,6 +85,13 @@ SABOTAGES = (
         f"{THEORY}::test_on_the_edge_of_the_event",
     ),
     Sabotage(
+        "caps: half-axes that are left out have no gap",
+        "uli_fast.learners.cap_elimination:CapElimination.guarantee",
+        "ball.reach(problem.slope) * (1.0 + FLAT)",
+        "math.inf",
+        f"{LEARNER}::test_means_along_a_half_axis_that_is_rounding_are_refused",
+    ),
+    Sabotage(
         "caps: missing outcomes are believed to be the middle",
         "uli_fast.players.cap_elimination:CapPlayer._close",
         "self._sums / self._n, off)",

@@ -168,6 +168,27 @@ SABOTAGES = (
         f"{LIVE_BLOCKS}::test_rounding_is_within_what_is_allowed_for",
     ),
     Sabotage(
+        "live blocks believe arms that count as copies to be copies",
+        "uli_fast.learners._linear_blocks:SharpBlocks.hidden",
+        "FLAT * self.widest",
+        "0.0 * self.widest",
+        f"{LIVE_BLOCKS}::test_arms_closer_than_rounding_are_no_copies",
+    ),
+    Sabotage(
+        "live F forgets what a look leaves to rounding",
+        "uli_fast.learners._linear_blocks:SharpBlocks.delayed",
+        "+ ROOM * sizes",
+        "+ 0.0 * sizes",
+        f"{LIVE_BLOCKS}::test_f_allows_for_an_intercept_far_from_all_rewards",
+    ),
+    Sabotage(
+        "thin arms are told apart along any direction",
+        "uli_fast.geometry.designs:is_thin",
+        "bool(blurred or ",
+        "bool(",
+        f"{BLOCKS}::test_thin_arms_are_told_apart_along_an_axis_only",
+    ),
+    Sabotage(
         "what is asked ahead of a block is forgotten",
         "uli_fast.players.linear_elimination:LinearPlayer._take",
         "self._phase_asked -= self._phase_settled",

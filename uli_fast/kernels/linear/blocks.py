@@ -18,7 +18,6 @@ from uli_fast.kernels.linear.designs import (
     factor,
     improve,
     inverse_of,
-    is_flat,
     largest_pair,
     moments,
     prune,
@@ -32,7 +31,7 @@ FEW = 64
 # Tests are made outward by this factor, and by this part of the sums that are compared.
 OUTWARD, ROOM = 1.0 + 1e-9, 1e-14
 # Positions in LinearState.counts and .facts.
-RANK, LEADER, COPIES, OPEN, FLATTENED = 0, 1, 2, 3, 4
+RANK, LEADER, COPIES, OPEN = 0, 1, 2, 3
 INFORMATION, PAIR, LEVEL, RHO = 0, 1, 2, 3
 
 
@@ -51,7 +50,7 @@ class LinearState(NamedTuple):
     least: F64  # (2, K) below this no arm is dropped by the leader, nor breaks the event
     error: F64  # (K,) what missing or rounded rewards may have moved <s, a> by
     facts: F64  # (4,) J; the design's largest leverage of a pair; L; rho
-    counts: I64  # (5,) rank; leader; if only copies are left; if a block is open; if arms were flat
+    counts: I64  # (4,) rank; leader; if only copies are left; if a block is open
 
 
 @kernel
@@ -63,8 +62,6 @@ def redesign(lin: LinearState, active: B1, tolerance: float, exact_pairs: int) -
     C, pivots = lin.C[arms, : lin.counts[RANK]].copy(), np.zeros(lin.affine.shape[1], np.int64)
     E = span(lin.affine[arms], pivots)
     r = E.shape[1]
-    if is_flat(lin.affine[arms], E, pivots):
-        lin.counts[FLATTENED] = 1
     lin.weights[:] = 0.0
     lin.counts[COPIES] = r == 1
     if r == 1:

@@ -15,8 +15,6 @@ from uli_fast.kernels._jit import kernel
 
 # Rows whose rest is shorter than this lie in the span of the others.
 NOTHING = 1e-9
-# Those that are further off than this are not there by rounding alone.
-ROUNDED = 1e-12
 MOST_STEPS, REFRESH = 200_000, 100
 
 
@@ -57,21 +55,6 @@ def span(rows: F64, pivots: I64) -> F64:
         pivots[j] = far
         rank += 1
     return _solved(along, lower, rank)
-
-
-@kernel
-def is_flat(rows: F64, C: F64, pivots: I64) -> bool:
-    """Return whether rows lie off the span of the pivots, by more than rounding."""
-    m, r = rows.shape
-    most, size = 0.0, 1.0
-    for a in range(m):
-        for i in range(r):
-            x = rows[a, i]
-            size = max(size, abs(x))
-            for j in range(C.shape[1]):
-                x -= C[a, j] * rows[pivots[j], i]
-            most = max(most, abs(x))
-    return most > ROUNDED * size
 
 
 @kernel
