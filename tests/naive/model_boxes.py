@@ -75,4 +75,4 @@ def gap_bound(t, play, delta, H, M, R, n, m, S_0, eta, n0, pooled):
             )
             candidates.append((1 + alpha) ** (H - 1) * total)
     W = min(candidates) / t / (1 - 1e-6)  # of which all but a millionth is played
-    return min(H, (2 * (H - 1) if clipped else 2) * W + rest)
+    return min(H, (H if clipped else 2) * W + rest)

@@ -226,9 +226,15 @@ def test_everything_is_monotone(seed, rewards):
             for h, s, a in np.argwhere(found.left[:-1]):  # nor is it lost on the way
                 onward = models.most(boxes.l[h, s, a], boxes.u[h, s, a], open_[h + 1])
                 assert onward <= open_[h, s] + 1e-12
+            # Whatever is left is worse by one width for each stage to come, and by one more.
+            each_stage = np.repeat(open_[:-1, :, None], found.left.shape[2], axis=2)
+            ahead, _, _ = models.inductions(each_stage, *args)
+            assert (found.Vmax - found.Vmin <= open_ + ahead + 1e-9)[1:].all()
+            assert found.Vmax[0, 0] - found.Vmin[0, 0] <= ahead[0, 0] + 1e-9
+            assert ahead[0, 0] <= 3 * open_[0, 0] + 1e-9
         assert found.U - found.L <= W + 1e-7
         assert C2 <= whole + 1e-12 and cut <= loose + 1e-12
-        assert whole <= 2 * (3 - 1) * cut + 1e-9
+        assert whole <= 2 * (3 - 1) * cut + 1e-9 and C2 <= 3 * cut + 1e-9
         before = found, W, cut, loose
 
 

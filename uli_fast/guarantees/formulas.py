@@ -215,7 +215,7 @@ _SOURCES: dict[str, tuple[Constant, ...]] = {
         ),
     ),
     "MODEL-deterministic": (
-        Constant("2 (H - 1) W", 2.0, "each stage but the last loses at most two widths"),
+        Constant("H W", 1.0, "each stage but the last loses at most a width, and all one more"),
         *_MODEL_SOURCES,
     ),
     "MODEL-stochastic": (

@@ -3,7 +3,7 @@
 The learner keeps a box for every entry of every unknown row and plays a policy whose width W, the
 sum of what is open along its way in the least favourable plausible model, is largest. Boxes are
 nested, so W never rises; hence t W(t) is at most the sum of all widths so far, which visits
-bound. ``play="stochastic"`` has gaps of at most 2 W, ``play="deterministic"`` of 2 (H - 1) W.
+bound. ``play="stochastic"`` has gaps of at most 2 W, ``play="deterministic"`` of H W.
 
 How a learner calls it::
 
@@ -205,11 +205,11 @@ def width_bound(play: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
 
 
 def bound(play: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
-    """Return F: min(H, 2 W) for stochastic policies, min(H, 2 (H - 1) W) for deterministic ones."""
+    """Return F: min(H, 2 W) for stochastic policies, min(H, H W) for deterministic ones."""
     H = p["H"]
     if p["A"] == 1.0:
         return np.zeros_like(t)
     W = width_bound(play, t, delta, p) if H > 1.0 else np.zeros_like(t)
     if play == "stochastic":
         return np.minimum(H, 2.0 * W + UNRESOLVED * H)
-    return np.minimum(H, 2.0 * (H - 1.0) * W + TIED * H * H)
+    return np.minimum(H, H * W + TIED * H * H)

@@ -242,7 +242,7 @@ def certificate(quick: bool) -> VerifyOutcome:
 def rate(quick: bool) -> VerifyOutcome:
     """Ours, docs/proofs_models.md, Theorem 2: the width W is within its bound at every look.
 
-    Where actions tie nothing is ever dropped; F allows every gap; C2 <= 2 (H - 1) W'.
+    Where actions tie nothing is ever dropped; F allows every gap; C2 <= H W'.
     """
     M, T, most, beyond, looks = 3 if quick else 20, 10**6 if quick else 10**9, 0.0, 0, 0
     for problem in (*ties(), *examples(quick)):
@@ -256,7 +256,7 @@ def rate(quick: bool) -> VerifyOutcome:
                 t = (first[used] - 1).astype(np.float64)
                 bound = model_boxes.width_bound(play, t, 0.1, known)
                 most = max(most, float((width / bound).max(initial=0.0)))
-                factor = 2.0 if play == "stochastic" else 2.0 * (problem.horizon - 1)
+                factor = 2.0 if play == "stochastic" else problem.horizon
                 beyond += int((said > factor * width + 1e-9).sum())
                 looks += int(used.sum())
             beyond += int((~runs.holds & runs.event_held).sum())
