@@ -107,7 +107,7 @@ def test_what_is_cut_off_is_hollow_and_ends_in_a_triangle(done, rival):
 def test_the_figure_says_where_it_is_censored(done, rival):
     axes = drawn(done, rival)
     said = {x.get_text(): x.get_position() for x in axes.texts}
-    below = "0 (the smallest gap is 0.4): nothing worse from here to the horizon"
+    below = "no gap up to the horizon (the smallest: 0.4)"
     (bottom, top), (_, end) = axes.get_ylim(), axes.get_xlim()
     floor, zero = 0.04, said[below][1]  # a tenth of the smallest gap, or half of F
     assert bottom < zero < floor and end > 10**5

@@ -55,6 +55,12 @@ def test_the_page_needs_nothing_else_and_shows_the_plan(plan, tmp_path):
     assert rows[1]["patients_80"] == ""  # the best arm
 
 
+def test_the_page_has_no_number_as_a_computer_writes_it(plan, tmp_path):
+    text = re.sub(r"<code>.*?</code>|<svg.*?</svg>", "", read(plan, tmp_path).raw, flags=re.DOTALL)
+    assert "followed up to patient 10\u2076" in text and plan.fixed.lost_best < 1e-4
+    assert re.findall(r"\S*\de[-+]?\d+\S*", Page(text).text) == []
+
+
 def test_a_plan_for_more_patients_than_a_fixed_trial_can_have_says_why_there_is_none(tmp_path):
     problem = uli.BernoulliBandit([0.4, 0.7])
     large = uli.operating_characteristics(LEARNERS[:1], problem, 10**13, 2, seed=1)

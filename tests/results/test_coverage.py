@@ -38,4 +38,4 @@ def test_pages_name_the_level(tmp_path):
     runs.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "with the 95 % interval of its probability" in page
-    assert "A 95 % interval over few runs is wide" in page
+    assert "(95\u00a0% interval, Clopper and Pearson)" in page

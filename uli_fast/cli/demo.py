@@ -104,10 +104,11 @@ def _write(result: Comparison, plan: OperatingCharacteristics, out: Path, source
     """Write the figure and both pages."""
     from uli_fast._support.versions import versions
     from uli_fast.report.page import write_report
+    from uli_fast.report.words import number
 
     result.plot(out / "gap.png")
     known = {"dataset": "isis2", "source": source, "versions": versions()}
-    title = f"ISIS-2: {next(iter(result.runs.values())).horizon:.3g} rounds"
+    title = f"ISIS-2: {number(next(iter(result.runs.values())).horizon)} rounds"
     write_report({"isis2": result}, out / "report.html", title, known)
     plan.report(out / "trial.html")
 

@@ -174,10 +174,12 @@ def _mark_unseen(axes: Any, runs: Sequence[Runs], floor: float) -> None:
     axes.axhspan(bottom, floor, **grey)
     axes.axvspan(end, beyond, **grey)
     smallest = min((float(r.worse_gaps.min()) for r in runs if r.worse_gaps.size), default=None)
-    least = "" if smallest is None else f" (the smallest gap is {number(smallest)})"
+    least = "" if smallest is None else f" (the smallest: {number(smallest)})"
     said = {"fontsize": 7.5, "color": "0.35", "parse_math": False}
-    words = f"0{least}: nothing worse from here to the horizon"
-    axes.text(1.15, math.sqrt(bottom * floor), words, va="center", **said)
+    words = f"no gap up to the horizon{least}"
+    paper = {"fc": "white", "alpha": 0.7, "lw": 0, "pad": 1.0}
+    middle = math.sqrt(bottom * floor)
+    axes.text(1.15, middle, words, va="center", zorder=4, bbox=paper, **said)
     where = (math.sqrt(end * beyond), math.sqrt(floor * top))
     axes.text(*where, "beyond the horizon: not seen", rotation=90, ha="center", va="center", **said)
 

@@ -10,7 +10,7 @@ import numpy as np
 from uli_fast.planning.fixed_trial import LARGEST_GROUP, FixedTrial
 from uli_fast.report.canvas import Line
 from uli_fast.report.summaries import SummaryCell, SummaryRow, SummaryTable
-from uli_fast.report.words import label, percent, squeezed
+from uli_fast.report.words import label, number, percent, squeezed
 from uli_fast.results.characteristics import LearnerCharacteristics, OperatingCharacteristics
 from uli_fast.results.metrics import Mean, Share
 
@@ -94,7 +94,7 @@ def notes(plan: OperatingCharacteristics) -> list[str]:
     ends = sorted({x.followed for x in plan.learners.values() if x.drops})
     if ends:
         said.append(
-            f"Trials were followed up to patient {', '.join(f'{x:.6g}' for x in ends)}; "
+            f"Trials were followed up to patient {', '.join(number(x) for x in ends)}; "
             "> says that the share was not reached by then."
         )
     if plan.fixed is not None:
@@ -158,7 +158,7 @@ def _fixed(plan: OperatingCharacteristics, trial: FixedTrial) -> list[SummaryCel
     if trial.inferior.any():
         cells = [SummaryCell(percent(trial.called_all), trial.called_all)]
         cells += [_patients(trial.needed_all(x), most) for x in SHARES]
-    lost = f"{100 * trial.lost_best:.2g}"
+    lost = percent(trial.lost_best, 2).removesuffix("\u00a0%")
     equal = SummaryCell(f"{plan.equal_on_inferior:,.0f}", plan.equal_on_inferior)
     return [*cells, equal, SummaryCell("0", 0.0), SummaryCell(lost, trial.lost_best)]
 
@@ -198,5 +198,5 @@ def _mean(mean: Mean) -> SummaryCell:
 
 def _patients(needed: int | None, most: int) -> SummaryCell:
     if needed is None:
-        return SummaryCell(f"> {most:.6g}")
-    return SummaryCell(f"{needed:,}" if needed < 10**7 else f"{needed:.3g}", float(needed))
+        return SummaryCell(f"> {number(most)}")
+    return SummaryCell(f"{needed:,}" if needed < 10**7 else number(needed), float(needed))

@@ -15,7 +15,7 @@ from uli_fast.planning.fixed_trial import LARGEST_GROUP
 from uli_fast.report.canvas import POINTS, Line, lines_of, log_ticks, rows, widths
 from uli_fast.report.figures import checked_target, save_figure
 from uli_fast.report.planning import FIXED
-from uli_fast.report.words import label
+from uli_fast.report.words import label, number
 from uli_fast.results.characteristics import NEVER, OperatingCharacteristics
 from uli_fast.results.metrics import on_inferior
 
@@ -107,6 +107,8 @@ def draw_inferior(plan: OperatingCharacteristics, axes: Any, lines: Sequence[Lin
     axes.axvline(plan.equal_on_inferior, color="0.3", lw=1.2, ls="--", label="equal allocation")
     rows(axes, [line.name for line in lines])
     axes.set_xlim(0.0, 1.02 * plan.horizon)
+    axes.xaxis.get_major_locator().set_params(nbins=5)
+    axes.xaxis.set_major_formatter(lambda x, _: number(x))
     axes.set_xlabel(f"patients on inferior arms, of {plan.horizon:,}")
 
 
