@@ -64,7 +64,18 @@ def table(found: Mapping[str, Runs]) -> list[str]:
 
 def _regret(r: Runs, t: int) -> str:
     at = np.flatnonzero(r.rounds == t)
-    return f"{np.median(r.regret[:, at[0]]):,.0f}" if at.size else "\u2013"
+    return f"{np.median(r.regret[:, at[0]]):,.0f}" if at.size else "not run"
+
+
+def bought(runs: Runs) -> str:
+    """Return how runs of the trial ended, and what arms at random would have cost, in words."""
+    trial = uli.datasets.load("isis2")
+    done = float((runs.last_mistake() <= PATIENTS).mean())
+    lost = int((runs.eliminated_at[:, trial.gaps.argmin()] > 0).sum())
+    return (
+        f"only the best arm is left within the trial in {done:.0%} of {runs.replications:,} runs; the best "
+        f"one was dropped in {lost}; arms at random cost {PATIENTS * trial.gaps.mean():.0f}"
+    )
 
 
 def draw(found: Mapping[str, Runs], path: Path) -> None:
@@ -127,6 +138,8 @@ def main() -> None:
     given = parser.parse_args()
     found = simulate(given.horizon, given.runs)
     print("\n".join(table(found)))
+    often = uli.simulate(LEARNERS["BettingElimination"], uli.datasets.load("isis2"), 10**6, 2000, 3)
+    print(bought(often))
     draw(found, given.out)
 
 
