@@ -409,6 +409,18 @@ def test_nonsense_is_refused_with_a_reason(serve, body):
     assert content["type"].startswith("urn:uli-fast:problem:") and content["argument"]
 
 
+@pytest.mark.parametrize("path", ["/v1/tell", "/v1/tell-many"])
+def test_an_outcome_is_a_reward_or_an_episode_and_nothing_else(serve, path):
+    served = serve()
+    served.study.ask("x")
+    given = ({}, {"states": 1.0}, {"actions": 1.0}, {"reward": 1.0, "states": [0]}, {"states": [0]})
+    for more in (*given, {"states": [0], "actions": [0]}, {"reward": 1.0, "reason": "x"}):
+        told = {"decision_id": 1, **more}
+        status, _, _ = served.send("POST", path, told if path[-1] == "l" else {"outcomes": [told]})
+        assert status == 422
+    assert len(served.study.pending()) == 1
+
+
 def test_what_is_not_json_by_name_is_refused(serve):
     for media in ("text/plain", "application/x-www-form-urlencoded", ""):
         headers = {"content-type": media}
