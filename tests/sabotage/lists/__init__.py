@@ -22,6 +22,7 @@ from tests.sabotage.lists import (
     replay,
     results,
     rewards,
+    service,
     study,
     verify,
 )
@@ -47,6 +48,7 @@ TOPICS = {
         older,
         study,
         postgres,
+        service,
         race,
         replay,
         planning,
