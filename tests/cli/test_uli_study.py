@@ -185,9 +185,9 @@ def test_what_is_said_with_a_range_counts_what_was_learned_from(path, tmp_path):
 
 
 def uli_audit_certificate(study):
-    from uli_fast.study.audit import _certificate
+    from uli_fast.study.sentences import certificate_words
 
-    return _certificate(study._replay.player)
+    return certificate_words(study._replay.player)
 
 
 def test_linear_certificates_name_the_slope(path):

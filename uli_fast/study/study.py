@@ -310,8 +310,8 @@ class Study(StudyCore):
             for one in new.values():
                 self._replay.take_in(one.kind, one.position, one.content)
             entries = [NewEvent(x.kind, x.position + 1, None, x.content) for x in new.values()]
-            for event in self._add(entries, point):
-                self._replay.note_tell(event)
+            for event, entry in zip(self._add(entries, point), entries, strict=True):
+                self._replay.note_tell(event, entry.content)
             self._stale = False
 
     def tell_block(self, sums: Mapping[Any, tuple[Any, ...]], block_id: str) -> None:
@@ -336,9 +336,10 @@ class Study(StudyCore):
             self._stale = len(player.blocks) != before
             raise
         if len(player.blocks) > before:
+            self._replay.moved()
             content = self._replay.block_content()
             (event,) = self._add([NewEvent("block", None, None, content)], "block")
-            self._replay.last = event
+            self._replay.note_block(event, content)
         self._stale = False
 
     def allocation(self) -> dict[int | str, int]:
