@@ -32,6 +32,7 @@ _HOME = {row.name: row.module for row in (*_registry.LEARNERS, *_registry.PROBLE
     "Replay": "results.replay",
     "restore": "players",
     "Study": "study.study",
+    "Client": "service.client",
     "TurningPoint": "simulation.turning_point",
     "turning_point": "simulation.turning_point",
     "Race": "results.race",
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
     from uli_fast.results.race import Race as Race
     from uli_fast.results.replay import Replay as Replay
     from uli_fast.results.runs import Runs as Runs
+    from uli_fast.service.client import Client as Client
     from uli_fast.simulation.compare import compare as compare
     from uli_fast.simulation.play import play as play
     from uli_fast.simulation.simulate import simulate as simulate

@@ -66,6 +66,10 @@ class StudyWriteError(StudyError):
     """
 
 
+class StudyAccessError(StudyError):
+    """The service of a study does not know the token, or the token may not do this."""
+
+
 class StudyUnavailableError(StudyError):
     """The database of a study cannot be reached, or went away: nothing was acknowledged.
 

@@ -28,6 +28,7 @@ from uli_fast._check.files import file, not_the_study, path
 from uli_fast._check.live import (
     MOST_PLAYS,
     block,
+    calls,
     decision,
     decisions,
     metadata_of_each,
@@ -125,6 +126,7 @@ __all__ = [
     "backend",
     "block",
     "called",
+    "calls",
     "candidates",
     "context_rows",
     "covers_first_states",

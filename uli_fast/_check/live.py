@@ -74,6 +74,18 @@ def told(name: str, value: Any) -> list[tuple[Any, ...]]:
     return [tuple(one) for one in found]
 
 
+def calls(name: str, value: Any, known: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return calls that are made at once: the name of a method, and its arguments."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise ArgumentError(name, f"must be a list of (method, arguments...), got {shown(value)}")
+    found = list(value)
+    for one in found:
+        if not isinstance(one, tuple | list) or not one or one[0] not in known:
+            methods = ", ".join(known)
+            raise ArgumentError(name, f"must begin with one of {methods} each, got {shown(one)}")
+    return [tuple(one) for one in found]
+
+
 def block(
     name: str, value: Any, labels: Labels, low: float, high: float
 ) -> dict[int, tuple[int, float, int]]:

@@ -16,6 +16,7 @@ from uli_fast.cli.plan import plan
 from uli_fast.cli.replay import replay
 from uli_fast.cli.report import report
 from uli_fast.cli.run import run
+from uli_fast.cli.serve import serve, token
 from uli_fast.cli.study import study
 from uli_fast.cli.verify import verify
 from uli_fast.errors import UliError
@@ -38,5 +39,19 @@ def main() -> None:
     """Bandit learners that never go back to a bad choice."""
 
 
-for command in (datasets, demo, doctor, merge, plan, replay, report, run, study, verify):
+COMMANDS = (
+    datasets,
+    demo,
+    doctor,
+    merge,
+    plan,
+    replay,
+    report,
+    run,
+    serve,
+    study,
+    token,
+    verify,
+)
+for command in COMMANDS:
     main.add_command(command)

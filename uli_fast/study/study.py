@@ -9,37 +9,30 @@ does not come out the same is an error, never a guess. A long journal is played 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from uli_fast import _check
 from uli_fast._support.versions import versions
-from uli_fast.errors import (
-    ArgumentError,
-    ConflictingRewardError,
-    StudyError,
-    UnsupportedError,
-)
+from uli_fast.errors import ArgumentError, StudyError
 from uli_fast.players._arms import Decision
-from uli_fast.players._queue import plain
 from uli_fast.players._sets import VectorDecision
 from uli_fast.players.policy_elimination import PolicyDecision
 from uli_fast.study.address import Address, located
-from uli_fast.study.core import StudyCore
-from uli_fast.study.events import NewEvent
 from uli_fast.study.faults import fault_point
 from uli_fast.study.interface import AnyJournal, no_file_yet, open_journal, read_journal
 from uli_fast.study.leftovers import refused
 from uli_fast.study.past import Listed, Source
-from uli_fast.study.replay import StudyReplay, as_study_error, shown
+from uli_fast.study.replay import StudyReplay, as_study_error
 from uli_fast.study.setup import Setup, first_content, started
+from uli_fast.study.steps import CALLS, StudySteps
 
 if TYPE_CHECKING:
     from uli_fast.study.audit import Audit
 
 
-class Study(StudyCore):
+class Study(StudySteps):
     """A live study in a file or a database; use ``Study.open``.
 
     Threads may share it: calls wait for each other. Processes may share a study in a database,
@@ -180,8 +173,7 @@ class Study(StudyCore):
         """
         with self._turn():
             self._get_ready(to_write=True)
-            wanted = [self._wanted(request_id, metadata, more)]
-            return self._recorded(lambda: self._decide(wanted, "ask"))[0]
+            return self._alone(self._asking(request_id, metadata, more), "ask")
 
     def ask_many(
         self,
@@ -197,44 +189,8 @@ class Study(StudyCore):
         """
         with self._turn():
             self._get_ready(to_write=True)
-            keys = _check.requests("requests", requests)
-            tables = _check.metadata_of_each("metadata", metadata, len(keys))
-            both = zip(keys, tables, strict=True)
-            wanted = [self._wanted(key, table, more) for key, table in both]
-            return self._recorded(lambda: self._decide(wanted, "many"))
-
-    def _wanted(
-        self, request_id: Any, metadata: Mapping[str, Any] | None, more: Mapping[str, Any]
-    ) -> Wanted:
-        """Check what a decision is asked for with."""
-        about = {**_check.json_table("metadata", {} if metadata is None else metadata), **more}
-        request = self._replay.player.read_request(about)
-        about = _check.json_table("metadata", about)
-        key = None if request_id is None else _check.key("request_id", request_id)
-        return Wanted(key, about, request)
-
-    def _decide(self, wanted: Sequence[Wanted], point: str) -> list[Any]:
-        """Make the decisions that were not made before, and record them; return all of them."""
-        replay, new = self._replay, dict[Any, Wanted]()
-        known = dict[Any, Any]()  # decisions by request, or by place where there is none
-        names = [i if one.key is None else one.key for i, one in enumerate(wanted)]
-        replay.source.expect([one.key for one in wanted if one.key is not None])
-        for name, one in zip(names, wanted, strict=True):
-            before = None if one.key is None else replay.asked_before(one.key, one.request)
-            if before is not None:
-                known[name] = before
-            elif new.setdefault(name, one).request != one.request:
-                raise ArgumentError("requests", f"{name!r} is asked for in two ways")
-        if new:
-            replay.player.check_ask(len(new))
-            self._stale = True
-            made = [replay.player.ask(**one.request) for one in new.values()]
-            entries = [_entry(*both) for both in zip(made, new.values(), strict=True)]
-            for event, entry in zip(self._add(entries, point), entries, strict=True):
-                replay.note_ask(event, entry.content)
-            self._stale = False
-            known |= zip(new, made, strict=True)
-        return [known[name] for name in names]
+            made: list[Any] = self._alone(self._asking_many(requests, metadata, more), "many")
+            return made
 
     # Telling.
 
@@ -246,13 +202,13 @@ class Study(StudyCore):
         """
         with self._turn():
             self._get_ready(to_write=True)
-            self._recorded(lambda: self._take_in([self._outcome(decision_id, outcome)], "tell"))
+            self._alone(self._telling(decision_id, *outcome), "tell")
 
     def tell_missing(self, decision_id: int, reason: str) -> None:
         """Say that an outcome will never come, and why; saying it again changes nothing."""
         with self._turn():
             self._get_ready(to_write=True)
-            self._recorded(lambda: self._take_in([self._missing(decision_id, reason)], "missing"))
+            self._alone(self._telling_missing(decision_id, reason), "missing")
 
     def tell_many(self, outcomes: Iterable[tuple[Any, ...]]) -> None:
         """Give the outcomes of several decisions in one write: ``(decision_id, reward)`` each.
@@ -263,56 +219,7 @@ class Study(StudyCore):
         """
         with self._turn():
             self._get_ready(to_write=True)
-            rows = _check.told("outcomes", outcomes)
-            self._recorded(lambda: self._take_in(self._read_rows(rows), "many"))
-
-    def _read_rows(self, rows: Iterable[Sequence[Any]]) -> list[Told]:
-        """Check several outcomes, and which of them are news."""
-        told = []
-        for i, (id, *outcome) in enumerate(rows):
-            missing = len(outcome) == 2 and outcome[0] is None
-            try:
-                read = self._missing(id, outcome[1]) if missing else self._outcome(id, outcome)
-            except ArgumentError as problem:
-                problem.add_note(f"in outcomes[{i}]")
-                raise
-            told.append(read)
-        return told
-
-    def _outcome(self, decision_id: Any, outcome: Sequence[Any]) -> Told:
-        """Check an outcome, and whether it is news."""
-        replay = self._replay
-        position, names = replay.position(decision_id), replay.player.outcome_names
-        if len(outcome) != len(names):
-            wanted = " and ".join(names) if len(names) > 1 else f"one {names[0]}"
-            raise ArgumentError("outcome", f"must be {wanted}, got {len(outcome)} values")
-        read = replay.player.read_outcome(position, *outcome)
-        new = replay.player.queue.is_new(position, read)
-        return Told("tell", position, {"reward": plain(read)}, new)
-
-    def _missing(self, decision_id: Any, reason: Any) -> Told:
-        """Check that an outcome may be missing, and whether that is news."""
-        position = self._replay.position(decision_id)
-        why = _check.key("reason", reason, _check.LONGEST_REASON)
-        new = self._replay.player.queue.is_new_missing(position, why)
-        return Told("missing", position, {"reason": why}, new)
-
-    def _take_in(self, told: Iterable[Told], point: str) -> None:
-        """Let the player learn what is new, and record it."""
-        new = dict[int, Told]()
-        for one in told:
-            if one.new and new.setdefault(one.position, one) != one:
-                raise ConflictingRewardError(
-                    "outcomes", f"decision {one.position + 1} has two outcomes that differ"
-                )
-        if new:
-            self._stale = True
-            for one in new.values():
-                self._replay.take_in(one.kind, one.position, one.content)
-            entries = [NewEvent(x.kind, x.position + 1, None, x.content) for x in new.values()]
-            for event, entry in zip(self._add(entries, point), entries, strict=True):
-                self._replay.note_tell(event, entry.content)
-            self._stale = False
+            self._alone(self._telling_many(outcomes), "many")
 
     def tell_block(self, sums: Mapping[Any, tuple[Any, ...]], block_id: str) -> None:
         """Give counts and sums of plays that were handed out by ``allocation``.
@@ -323,24 +230,20 @@ class Study(StudyCore):
         """
         with self._turn():
             self._get_ready(to_write=True)
-            self._with_blocks()
-            _check.key("block_id", block_id)
-            self._recorded(lambda: self._take_in_block(sums, block_id))
+            self._alone(self._telling_block(sums, block_id), "block")
 
-    def _take_in_block(self, sums: Mapping[Any, tuple[Any, ...]], block_id: str) -> None:
-        player = self._with_blocks()
-        before, self._stale = len(player.blocks), True
-        try:
-            player.tell_block(sums, block_id)
-        except ArgumentError:
-            self._stale = len(player.blocks) != before
-            raise
-        if len(player.blocks) > before:
-            self._replay.moved()
-            content = self._replay.block_content()
-            (event,) = self._add([NewEvent("block", None, None, content)], "block")
-            self._replay.note_block(event, content)
-        self._stale = False
+    def together(self, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
+        """Do calls of several people in one write, each as if it were alone.
+
+        A call is the name of a method that writes and its arguments, in their order:
+        ``("ask", "patient-17")``, ``("tell", 4, 1.0)``. Returns for each what it returns, or the
+        error that it raises: who is refused refuses nobody else. All of it is on the disk then;
+        if it cannot be written, that is raised, and nobody's call has been done.
+        """
+        given = _check.calls("calls", calls, CALLS)
+        with self._turn():
+            self._get_ready(to_write=True)
+            return self._done_together(given)
 
     def allocation(self) -> dict[int | str, int]:
         """Return how often to play each arm until the next look, by anybody and in any order."""
@@ -349,18 +252,7 @@ class Study(StudyCore):
             found: dict[int | str, int] = self._with_blocks().allocation()
             return found
 
-    def _with_blocks(self) -> Any:
-        if not hasattr(self._replay.player, "tell_block"):
-            name = type(self.learner).__name__
-            raise UnsupportedError(f"{name} needs its outcomes one by one, not blocks of sums")
-        return self._replay.player
-
     # Looking; the rest is in view.py.
-
-    @property
-    def learner(self) -> Any:
-        """What plays."""
-        return self._setup.learner
 
     @property
     def begun(self) -> str:
@@ -393,25 +285,3 @@ class Study(StudyCore):
     def __repr__(self) -> str:
         decisions = len(self._replay.player.queue)
         return f"Study({str(self.path)!r}, {self.learner!r}, {decisions} decisions)"
-
-
-class Wanted(NamedTuple):
-    """A decision that is asked for."""
-
-    key: str | None  # the request
-    about: dict[str, Any]  # metadata
-    request: dict[str, Any]  # what the player needs to know
-
-
-class Told(NamedTuple):
-    """What is told of a decision."""
-
-    kind: str  # of the event
-    position: int
-    content: dict[str, Any]
-    new: bool
-
-
-def _entry(decision: Any, wanted: Wanted) -> NewEvent:
-    content = shown(decision) | wanted.request | {"metadata": wanted.about}
-    return NewEvent("ask", decision.id, wanted.key, content)

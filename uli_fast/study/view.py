@@ -8,6 +8,7 @@ from typing import Any
 
 from uli_fast import _check
 from uli_fast.players._certificate import Certificate
+from uli_fast.study.events import Event
 from uli_fast.study.history import BlockRecord, History
 from uli_fast.study.past import Past
 from uli_fast.study.replay import STATUSES, StudyReplay
@@ -46,6 +47,18 @@ class StudyView:
             self._get_ready()
             room: int | None = self._replay.player.room
             return room
+
+    @property
+    def outcome_names(self) -> tuple[str, ...]:
+        """What ``tell`` is given besides the id of a decision."""
+        return tuple(self._replay.player.outcome_names)
+
+    @property
+    def head(self) -> Event:
+        """The last event: its hash, kept elsewhere, proves later that nothing was cut off."""
+        with self._turn():
+            self._get_ready()
+            return self._replay.last
 
     def recommend(self) -> Any:
         """Return what looks best so far among what is still in play."""

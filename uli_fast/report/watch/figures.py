@@ -243,8 +243,10 @@ def certificate(o: Overview) -> Figure | None:
         return None
     bounds = [m.bound for m in known if m.bound]
     wide = known[-1].known > 20 * max(1, known[0].known)
-    x = decades_around([max(1, m.known) for m in known]) if wide else around(
-        [m.known for m in known], 0.0
+    x = (
+        decades_around([max(1, m.known) for m in known])
+        if wide
+        else around([m.known for m in known], 0.0)
     )
     falls = len(bounds) > 1 and max(bounds) > 3.0 * min(bounds)
     y = decades_around(bounds) if falls else from_zero(bounds or [0.0])

@@ -183,9 +183,7 @@ def came(o: Overview) -> Sentence:
     )
     plays, lost = o.in_blocks
     if o.blocks:
-        said += (
-            f" {count(o.blocks, 'block')} of sums: {plays - lost:,} rewards, {lost:,} missing."
-        )
+        said += f" {count(o.blocks, 'block')} of sums: {plays - lost:,} rewards, {lost:,} missing."
     return (said,)
 
 

@@ -1,0 +1,178 @@
+"""What each route does with the study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import UNSET
+
+from uli_fast.errors import ArgumentError
+from uli_fast.service import schemas as s
+from uli_fast.study.replay import shown
+from uli_fast.study.study import Study
+
+if TYPE_CHECKING:
+    from uli_fast.service.app import Service
+    from uli_fast.service.tokens import Caller
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a handler is given."""
+
+    service: Service
+    caller: Caller
+    query: Mapping[str, str]
+    body: Any  # as the route's schema has it
+
+
+# Driving.
+
+
+async def ask(request: Request) -> s.DecisionAnswer:
+    """Ask for the next decision; with the same request id it is the same decision."""
+    body: s.AskBody = request.body
+    made = await request.service.desk.do("ask", body.request_id, body.metadata, _more(body.state))
+    return _decision(made)
+
+
+async def ask_many(request: Request) -> s.DecisionsAnswer:
+    """Ask for several decisions, in one commit."""
+    body: s.AskManyBody = request.body
+    most, wanted = request.service.limits.decisions, body.requests
+    if (wanted if isinstance(wanted, int) else len(wanted)) > most:
+        raise ArgumentError("requests", f"at most {most} decisions in one request")
+    call = ("ask_many", wanted, body.metadata, _more(body.state))
+    made = await request.service.desk.do(*call)
+    return s.DecisionsAnswer([_decision(one) for one in made])
+
+
+async def tell(request: Request) -> None:
+    """Tell the outcome of a decision; the same again changes nothing."""
+    body: s.TellBody = request.body
+    await request.service.desk.do("tell", body.decision_id, *_outcome(body))
+
+
+async def tell_many(request: Request) -> None:
+    """Tell the outcomes of several decisions, in one commit."""
+    body: s.TellManyBody = request.body
+    rows = []
+    for one in body.outcomes:
+        if one.reason is UNSET:
+            rows.append((one.decision_id, *_outcome(one)))
+        elif one.reward is UNSET and one.states is UNSET and one.actions is UNSET:
+            rows.append((one.decision_id, None, one.reason))
+        else:
+            raise ArgumentError("outcomes", "an outcome that came needs no reason")
+    await request.service.desk.do("tell_many", rows)
+
+
+async def tell_missing(request: Request) -> None:
+    """Tell that an outcome will never come, and why."""
+    body: s.TellMissingBody = request.body
+    await request.service.desk.do("tell_missing", body.decision_id, body.reason)
+
+
+async def tell_block(request: Request) -> None:
+    """Tell counts and sums of plays that were handed out by the allocation."""
+    body: s.TellBlockBody = request.body
+    sums = {row.arm: (row.plays, row.total, row.missing) for row in body.sums}
+    if len(sums) < len(body.sums):
+        raise ArgumentError("sums", "an arm stands there twice")
+    await request.service.desk.do("tell_block", sums, body.block_id)
+
+
+# Looking.
+
+
+async def allocation(request: Request) -> s.AllocationAnswer:
+    """Say how often to play each arm until the next look."""
+    found = await request.service.desk.look(Study.allocation)
+    return s.AllocationAnswer([s.AllocationRow(arm, n) for arm, n in found.items()])
+
+
+async def recommend(request: Request) -> s.RecommendAnswer:
+    """Say what looks best so far."""
+    return s.RecommendAnswer(plain(await request.service.desk.look(Study.recommend)))
+
+
+async def certificate(request: Request) -> s.CertificateAnswer:
+    """Say what is certain about everything in play."""
+    found = await request.service.desk.look(Study.certificate)
+    return s.CertificateAnswer(**(found._asdict() | {"words": repr(found)}))
+
+
+async def intervals(request: Request) -> s.IntervalsAnswer:
+    """Give each arm's confidence interval."""
+    found = await request.service.desk.look(Study.intervals)
+    return s.IntervalsAnswer([s.IntervalRow(arm, *ends) for arm, ends in found.items()])
+
+
+async def counts(request: Request) -> s.CountsAnswer:
+    """Count for each arm the plays with a reward, missing and awaited."""
+    found = await request.service.desk.look(Study.counts)
+    return s.CountsAnswer([s.CountRow(arm, **of) for arm, of in found.items()])
+
+
+async def active(request: Request) -> s.ActiveAnswer:
+    """Say what is still in play."""
+    found, room = await request.service.desk.look(lambda study: (study.active, study.room))
+    return s.ActiveAnswer(plain(found), room)
+
+
+async def about(request: Request) -> s.StudyAnswer:
+    """Say what the study is."""
+    return await request.service.desk.look(
+        lambda study: s.StudyAnswer(
+            repr(study.learner),
+            list(study.arms),
+            list(study.outcome_names),
+            study.begun,
+            study.versions,
+        )
+    )
+
+
+async def head(request: Request) -> s.HeadAnswer:
+    """Name the last event."""
+    last = await request.service.desk.look(lambda study: study.head)
+    return s.HeadAnswer(last.sequence, last.hash, last.time)
+
+
+async def live(request: Request) -> s.HealthAnswer:
+    """Say that the process is there."""
+    return s.HealthAnswer("ok")
+
+
+async def ready(request: Request) -> s.HealthAnswer:
+    """Say that the study can be reached."""
+    await request.service.desk.look(lambda study: study.head)
+    return s.HealthAnswer("ok")
+
+
+def plain(value: Any) -> Any:
+    """Return arms, policies and masks as JSON has them."""
+    if isinstance(value, np.ndarray | tuple):
+        return np.asarray(value).tolist() if not _labels(value) else list(value)
+    return value
+
+
+def _labels(value: Any) -> bool:
+    return isinstance(value, tuple) and any(isinstance(x, str) for x in value)
+
+
+def _decision(made: Any) -> s.DecisionAnswer:
+    found = shown(made)
+    return s.DecisionAnswer(made.id, found["arm"], found["probability"])
+
+
+def _more(state: int | None) -> dict[str, int]:
+    return {} if state is None else {"state": state}
+
+
+def _outcome(body: s.TellBody) -> Iterable[Any]:
+    """Return what is told, in the order that ``Study.tell`` has."""
+    return [x for x in (body.reward, body.states, body.actions) if x is not UNSET]

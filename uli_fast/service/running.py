@@ -1,0 +1,104 @@
+"""Opening a study and serving it until somebody says stop."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from uli_fast.errors import ArgumentError, MissingExtraError, StudyError
+from uli_fast.service.limits import Limits
+from uli_fast.service.tokens import Tokens
+from uli_fast.study.study import Study
+
+
+@dataclass(frozen=True)
+class Options:
+    """What ``uli serve`` is told."""
+
+    place: str
+    name: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 8321
+    token_file: str | None = None
+    no_token: bool = False
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    log: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+
+def run(options: Options, say: Callable[[str], None]) -> None:
+    """Serve a study; return when that was ended by SIGTERM or Ctrl-C, and all is answered."""
+    try:
+        from uli_fast.service import server
+    except ImportError as problem:
+        raise MissingExtraError(
+            f"uli serve needs uvicorn: pip install 'uli-fast[serve]' ({problem})"
+        ) from None
+    from uli_fast.service.app import Service
+
+    tokens, tls = _tokens(options), _tls(options)
+    if options.log:
+        logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
+    try:
+        listening = server.bound(options.host, options.port)
+    except OSError as problem:
+        where = f"{options.host} port {options.port}"
+        raise StudyError(f"cannot listen at {where}: {problem.strerror or problem}") from None
+    with listening, _opened(options) as study:
+        made = server.new_server(Service(study, tokens, options.limits), **tls)
+        host, port = listening.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        say(f"{study.path} at {'https' if tls else 'http'}://{shown}:{port}, Ctrl-C to stop")
+        made.run(sockets=[listening])
+    say("stopped; all that was acknowledged is recorded")
+
+
+def _opened(options: Options) -> Study:
+    try:
+        return Study.open(options.place, name=options.name)
+    except ArgumentError as problem:
+        if problem.argument != "learner":
+            raise
+        name = "" if options.name is None else f", name={options.name!r}"
+        raise StudyError(
+            f"{problem.problem}. Begin the study in Python, then serve it: "
+            f"uli.Study.open(..., uli.BettingElimination(0.05), ['placebo', 'drug']{name}).close()"
+        ) from None
+
+
+def _tokens(options: Options) -> Tokens | None:
+    """Return who may do what; nobody need say who they are only where nobody else can come."""
+    if options.token_file is not None:
+        if options.no_token:
+            raise ArgumentError("--no-token", "contradicts --token-file")
+        return Tokens(options.token_file)
+    if not options.no_token:
+        raise ArgumentError(
+            "--token-file",
+            "must be given: uli token NAME --role drive --token-file FILE makes one "
+            "(--no-token lets everybody on this machine do everything)",
+        )
+    if not _loopback(options.host):
+        raise ArgumentError("--no-token", "is for 127.0.0.1 only: others can reach this address")
+    return None
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _tls(options: Options) -> dict[str, Any]:
+    if options.tls_cert is None and options.tls_key is None:
+        return {}
+    if options.tls_cert is None:
+        raise ArgumentError("--tls-cert", "must be given with --tls-key")
+    return {"ssl_certfile": options.tls_cert, "ssl_keyfile": options.tls_key}

@@ -1,0 +1,261 @@
+"""What is sent and answered, as JSON.
+
+A float that is not finite is null: the bound of a certificate that knows nothing, an end of an
+interval without a range. Integers are exact, however large. Arms are numbers or names, lists of
+floats where they are points of a set, lists of lists where they are policies, as in histories.
+Requests say no more than their fields: what is unknown is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+Key = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": 1000})]
+Reason = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": 10_000})]
+Whole = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
+Id = Annotated[int, Meta(description="The number of a decision.", extra_json_schema={"minimum": 1})]
+Arm = Annotated[
+    int | str | list[Any],
+    Meta(description="A number or name; a vector; a policy, by stage and state."),
+]
+Label = Annotated[int | str, Meta(description="The number or name of an arm.")]
+Metadata = Annotated[dict[str, Any], Meta(description="Whatever is to be kept with a decision.")]
+Number = Annotated[float | None, Meta(description="null: not finite.")]
+Time = Annotated[str, Meta(description="UTC, as ISO 8601 has it.")]
+
+
+class Sent(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Base of what is sent."""
+
+
+class AskBody(Sent):
+    """A decision that is asked for."""
+
+    request_id: Annotated[
+        Key | None, Meta(description="Asking again with it gives the same decision.")
+    ] = None
+    metadata: Metadata = {}
+    state: Annotated[int | None, Meta(description="Of policies: where the episode begins.")] = None
+
+
+class AskManyBody(Sent):
+    """Decisions that are asked for at once: all of them or none."""
+
+    requests: Annotated[
+        Annotated[int, Meta(extra_json_schema={"minimum": 1})] | list[Key | None],
+        Meta(description="How many, or the request id of each; null: without one."),
+    ]
+    metadata: Annotated[
+        Metadata | list[Metadata] | None, Meta(description="Of all of them, or of each.")
+    ] = None
+    state: int | None = None
+
+
+class TellBody(Sent):
+    """What became of a decision."""
+
+    decision_id: Id
+    reward: float | UnsetType = UNSET
+    states: Annotated[list[int] | UnsetType, Meta(description="Of policies: of stage 1 to H.")] = (
+        UNSET
+    )
+    actions: list[int] | UnsetType = UNSET
+
+
+class TellMissingBody(Sent):
+    """That an outcome will never come."""
+
+    decision_id: Id
+    reason: Reason
+
+
+class OutcomeBody(TellBody):
+    """What became of one of several decisions: a reward, an episode, or why there is none."""
+
+    reason: Reason | UnsetType = UNSET
+
+
+class TellManyBody(Sent):
+    """Outcomes that are told at once: all of them or none."""
+
+    outcomes: list[OutcomeBody]
+
+
+class BlockRow(Sent):
+    """Counts and sums of an arm."""
+
+    arm: Label
+    plays: Whole
+    total: float
+    missing: Whole = 0
+
+
+class TellBlockBody(Sent):
+    """Counts and sums of plays that ``allocation`` has handed out."""
+
+    block_id: Key
+    sums: list[BlockRow]
+
+
+# Answers.
+
+
+class DecisionAnswer(Struct):
+    """What to play: tell its outcome under ``id``."""
+
+    id: Id
+    arm: Arm
+    probability: float
+
+
+class DecisionsAnswer(Struct):
+    """Decisions, in the order of the requests."""
+
+    decisions: list[DecisionAnswer]
+
+
+class RecordAnswer(Struct, omit_defaults=True):
+    """A decision and what became of it."""
+
+    id: Id
+    arm: Arm
+    probability: float
+    request_id: str | None
+    metadata: Metadata
+    asked: Time
+    status: Annotated[str, Meta(extra_json_schema={"enum": ["pending", "reward", "missing"]})]
+    reward: float | None
+    reason: str | None
+    told: Time | None
+    states: list[int] | UnsetType | None = UNSET
+    actions: list[int] | UnsetType | None = UNSET
+
+
+class RecordsAnswer(Struct):
+    """A page of decisions; ``next`` is where the next one begins, null after the last."""
+
+    records: list[RecordAnswer]
+    next: str | None
+
+
+class BlockAnswer(Struct):
+    """Counts and sums that were told under an id."""
+
+    id: str
+    told: Time
+    sums: list[BlockRow]
+
+
+class BlocksAnswer(Struct):
+    """All blocks."""
+
+    blocks: list[BlockAnswer]
+
+
+class AllocationRow(Struct):
+    """How often to play an arm."""
+
+    arm: Label
+    plays: int
+
+
+class AllocationAnswer(Struct):
+    """How often to play each arm until the next look, by anybody and in any order."""
+
+    allocation: list[AllocationRow]
+
+
+class RecommendAnswer(Struct):
+    """What looks best so far among what is still in play."""
+
+    arm: Arm
+
+
+class CertificateAnswer(Struct):
+    """What is certain about everything in play."""
+
+    round: int
+    bound: Number
+    envelope: Number
+    delta: float
+    active: Annotated[
+        int | list[Label], Meta(description="Arms, or how many policies; empty: points of a set.")
+    ]
+    proved: bool
+    assumes: list[str]
+    words: Annotated[str, Meta(description="The certificate in a sentence.")]
+
+
+class IntervalRow(Struct):
+    """Where the mean of an arm lies."""
+
+    arm: Label
+    low: Number
+    high: Number
+
+
+class IntervalsAnswer(Struct):
+    """Each arm's confidence interval."""
+
+    intervals: list[IntervalRow]
+
+
+class CountRow(Struct):
+    """How many plays of an arm have a reward, are missing, are awaited."""
+
+    arm: Label
+    reward: int
+    missing: int
+    pending: int
+
+
+class CountsAnswer(Struct):
+    """Counts of every arm; all that a blinded reader sees."""
+
+    counts: list[CountRow]
+
+
+class ActiveAnswer(Struct):
+    """What is still in play, and how many more decisions F allows for."""
+
+    active: Annotated[
+        int | list[Any], Meta(description="Arms; how many policies; or the actions left, a mask.")
+    ]
+    room: Annotated[int | None, Meta(description="null: any number.")]
+
+
+class StudyAnswer(Struct):
+    """What the study is."""
+
+    learner: str
+    arms: list[Label]
+    outcome: Annotated[list[str], Meta(description="What a decision is told.")]
+    begun: Time
+    versions: dict[str, str]
+
+
+class HeadAnswer(Struct):
+    """The last event: keep it elsewhere to prove later that nothing was cut off."""
+
+    events: int
+    hash: str
+    time: Time
+
+
+class ProblemAnswer(Struct, omit_defaults=True):
+    """What went wrong (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    argument: str | UnsetType = UNSET
+    notes: list[str] | UnsetType = UNSET
+
+
+class HealthAnswer(Struct):
+    """How the service is."""
+
+    status: str

@@ -1,0 +1,282 @@
+"""What calls do to a study: the player moves, and a draft holds what is to be recorded of it.
+
+A call is checked once and becomes a step. A step moves the player and adds to the draft, or is
+refused before it has touched either. The draft is then recorded, in one write, and whoever called
+hears of it after that.
+
+Steps of several calls may share a draft. Each sees what those before it did, as if that had been
+recorded; if one is refused, the others go on. A step that fails halfway, as a user's own rule may,
+has spoiled the player for the others: it is made again, and they are done without that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from uli_fast import _check
+from uli_fast.errors import ArgumentError, ConflictingRewardError, UnsupportedError
+from uli_fast.players._queue import plain
+from uli_fast.study.core import StudyCore
+from uli_fast.study.events import NewEvent
+from uli_fast.study.replay import shown
+
+
+class Wanted(NamedTuple):
+    """A decision that is asked for."""
+
+    key: str | None  # the request
+    about: dict[str, Any]  # metadata
+    request: dict[str, Any]  # what the player needs to know
+
+
+class Told(NamedTuple):
+    """What is told of a decision."""
+
+    kind: str  # of the event
+    position: int
+    content: dict[str, Any]
+    new: bool
+
+
+class Draft:
+    """Events that are to be recorded in one write."""
+
+    def __init__(self) -> None:
+        self.entries: list[NewEvent] = []
+        self.asked: dict[str, Any] = {}  # decisions by request
+        self.touched = False  # whether the step that is being done has moved the player
+
+
+class Step(NamedTuple):
+    """A call that was checked."""
+
+    run: Callable[[Draft], Any]  # may be done again, if another worker was first
+    keys: Sequence[str] = ()  # requests that it will look up
+
+
+class StudySteps(StudyCore):
+    """The part of a study that decides and learns."""
+
+    @property
+    def learner(self) -> Any:
+        """What plays."""
+        return self._setup.learner
+
+    # One call, or several, in one write.
+
+    def _alone(self, step: Step, point: str) -> Any:
+        def done() -> Any:
+            draft = Draft()
+            if step.keys:
+                self._replay.source.expect(step.keys)
+            found = step.run(draft)
+            self._record(draft, point)
+            return found
+
+        return self._recorded(done)
+
+    def _done_together(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Do calls in one write; return what each returns, or what it raises."""
+        failed: dict[int, Exception] = {}  # by the number of the call
+        steps: dict[int, Step] = {}
+        for i, (name, *args) in enumerate(calls):
+            try:
+                steps[i] = _PREPARED[name](self, *args)
+            except Exception as problem:
+                failed[i] = problem
+        keys = [key for step in steps.values() for key in step.keys if "\0" not in key]
+
+        def done() -> dict[int, Any]:
+            while True:
+                if keys:
+                    self._replay.source.expect(keys)
+                draft, spoiled = Draft(), dict[int, Exception]()
+                found = {i: self._tried(step, draft, i, spoiled) for i, step in steps.items()}
+                if not spoiled:
+                    self._record(draft, "many")
+                    return found
+                failed.update(spoiled)
+                for i in spoiled:
+                    del steps[i]
+                self._play_again()
+
+        both = failed | self._recorded(done) if steps else failed
+        return [both[i] for i in range(len(calls))]
+
+    def _tried(self, step: Step, draft: Draft, i: int, spoiled: dict[int, Exception]) -> Any:
+        """Do a step; return what it returns or raises. One that spoils the player is the last."""
+        if spoiled:
+            return None
+        draft.touched = False
+        try:
+            return step.run(draft)
+        except Exception as problem:
+            if draft.touched:
+                spoiled[i] = problem
+            return problem
+
+    def _record(self, draft: Draft, point: str) -> None:
+        if draft.entries:
+            for event, entry in zip(self._add(draft.entries, point), draft.entries, strict=True):
+                self._replay.note(event, entry.content)
+        self._stale = False
+
+    # Deciding.
+
+    def _asking(
+        self, request_id: Any = None, metadata: Any = None, more: Mapping[str, Any] | None = None
+    ) -> Step:
+        wanted = [self._wanted(request_id, metadata, more or {})]
+        return Step(lambda draft: self._decide(wanted, draft)[0], _keys(wanted))
+
+    def _asking_many(
+        self, requests: Any, metadata: Any = None, more: Mapping[str, Any] | None = None
+    ) -> Step:
+        keys = _check.requests("requests", requests)
+        tables = _check.metadata_of_each("metadata", metadata, len(keys))
+        both = zip(keys, tables, strict=True)
+        wanted = [self._wanted(key, table, more or {}) for key, table in both]
+        return Step(lambda draft: self._decide(wanted, draft), _keys(wanted))
+
+    def _wanted(
+        self, request_id: Any, metadata: Mapping[str, Any] | None, more: Mapping[str, Any]
+    ) -> Wanted:
+        """Check what a decision is asked for with."""
+        about = {**_check.json_table("metadata", {} if metadata is None else metadata), **more}
+        request = self._replay.player.read_request(about)
+        if more:
+            about = _check.json_table("metadata", about)
+        key = None if request_id is None else _check.key("request_id", request_id)
+        return Wanted(key, about, request)
+
+    def _decide(self, wanted: Sequence[Wanted], draft: Draft) -> list[Any]:
+        """Make the decisions that were not made before; return all of them."""
+        replay, new = self._replay, dict[Any, Wanted]()
+        known = dict[Any, Any]()  # decisions by request, or by place where there is none
+        names = [i if one.key is None else one.key for i, one in enumerate(wanted)]
+        for name, one in zip(names, wanted, strict=True):
+            before = None if one.key is None else self._asked_before(one.key, one.request, draft)
+            if before is not None:
+                known[name] = before
+            elif new.setdefault(name, one).request != one.request:
+                raise ArgumentError("requests", f"{name!r} is asked for in two ways")
+        if new:
+            replay.player.check_ask(len(new))
+            self._stale = draft.touched = True
+            made = [replay.player.ask(**one.request) for one in new.values()]
+            draft.entries += map(_entry, made, new.values())
+            known |= zip(new, made, strict=True)
+            draft.asked |= {key: known[key] for key in new if isinstance(key, str)}
+        return [known[name] for name in names]
+
+    def _asked_before(self, key: str, request: Mapping[str, Any], draft: Draft) -> Any:
+        """Return a decision again, if it was asked for, in the same way; None if it was not."""
+        if key not in draft.asked:
+            return self._replay.asked_before(key, request)
+        self._replay.player.check_request(draft.asked[key].id - 1, request)
+        return draft.asked[key]
+
+    # Telling.
+
+    def _telling(self, decision_id: Any, *outcome: Any) -> Step:
+        return Step(lambda draft: self._take_in([self._outcome(decision_id, outcome)], draft))
+
+    def _telling_missing(self, decision_id: Any, reason: Any) -> Step:
+        return Step(lambda draft: self._take_in([self._missing(decision_id, reason)], draft))
+
+    def _telling_many(self, outcomes: Any) -> Step:
+        rows = _check.told("outcomes", outcomes)
+        return Step(lambda draft: self._take_in(self._read_rows(rows), draft))
+
+    def _read_rows(self, rows: Iterable[Sequence[Any]]) -> list[Told]:
+        """Check several outcomes, and which of them are news."""
+        told = []
+        for i, (id, *outcome) in enumerate(rows):
+            missing = len(outcome) == 2 and outcome[0] is None
+            try:
+                read = self._missing(id, outcome[1]) if missing else self._outcome(id, outcome)
+            except ArgumentError as problem:
+                problem.add_note(f"in outcomes[{i}]")
+                raise
+            told.append(read)
+        return told
+
+    def _outcome(self, decision_id: Any, outcome: Sequence[Any]) -> Told:
+        """Check an outcome, and whether it is news."""
+        replay = self._replay
+        position, names = replay.position(decision_id), replay.player.outcome_names
+        if len(outcome) != len(names):
+            wanted = " and ".join(names) if len(names) > 1 else f"one {names[0]}"
+            raise ArgumentError("outcome", f"must be {wanted}, got {len(outcome)} values")
+        read = replay.player.read_outcome(position, *outcome)
+        new = replay.player.queue.is_new(position, read)
+        return Told("tell", position, {"reward": plain(read)}, new)
+
+    def _missing(self, decision_id: Any, reason: Any) -> Told:
+        """Check that an outcome may be missing, and whether that is news."""
+        position = self._replay.position(decision_id)
+        why = _check.key("reason", reason, _check.LONGEST_REASON)
+        new = self._replay.player.queue.is_new_missing(position, why)
+        return Told("missing", position, {"reason": why}, new)
+
+    def _take_in(self, told: Iterable[Told], draft: Draft) -> None:
+        """Let the player learn what is new."""
+        new = dict[int, Told]()
+        for one in told:
+            if one.new and new.setdefault(one.position, one) != one:
+                raise ConflictingRewardError(
+                    "outcomes", f"decision {one.position + 1} has two outcomes that differ"
+                )
+        if new:
+            self._stale = draft.touched = True
+            for one in new.values():
+                self._replay.take_in(one.kind, one.position, one.content)
+                draft.entries.append(NewEvent(one.kind, one.position + 1, None, one.content))
+
+    # Blocks.
+
+    def _telling_block(self, sums: Any, block_id: Any) -> Step:
+        self._with_blocks()
+        _check.key("block_id", block_id)
+        return Step(lambda draft: self._take_in_block(sums, block_id, draft))
+
+    def _take_in_block(self, sums: Any, block_id: str, draft: Draft) -> None:
+        player, was = self._with_blocks(), self._stale
+        before, self._stale, draft.touched = len(player.blocks), True, True
+        try:
+            player.tell_block(sums, block_id)
+        except ArgumentError:
+            if len(player.blocks) == before:
+                self._stale, draft.touched = was, False
+            raise
+        if len(player.blocks) > before:
+            self._replay.moved()
+            draft.entries.append(NewEvent("block", None, None, self._replay.block_content()))
+
+    def _with_blocks(self) -> Any:
+        if not hasattr(self._replay.player, "tell_block"):
+            name = type(self.learner).__name__
+            raise UnsupportedError(f"{name} needs its outcomes one by one, not blocks of sums")
+        return self._replay.player
+
+
+# What may be called together, and how it is checked.
+_PREPARED: dict[str, Callable[..., Step]] = {
+    "ask": StudySteps._asking,
+    "ask_many": StudySteps._asking_many,
+    "tell": StudySteps._telling,
+    "tell_missing": StudySteps._telling_missing,
+    "tell_many": StudySteps._telling_many,
+    "tell_block": StudySteps._telling_block,
+}
+CALLS = tuple(_PREPARED)
+
+
+def _keys(wanted: Iterable[Wanted]) -> list[str]:
+    return [one.key for one in wanted if one.key is not None]
+
+
+def _entry(decision: Any, wanted: Wanted) -> NewEvent:
+    content = shown(decision) | wanted.request | {"metadata": wanted.about}
+    return NewEvent("ask", decision.id, wanted.key, content)
