@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from uli_fast import __version__
-from uli_fast.study.course import AWAITED, MISSING, REWARDS, StudyCourse, Moment, StudyDrop
+from uli_fast.study.course import AWAITED, MISSING, REWARDS, Moment, StudyCourse, StudyDrop
 from uli_fast.study.replay import StudyReplay
 from uli_fast.study.sentences import assumed, certificate_words, recommended
 

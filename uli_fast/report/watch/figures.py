@@ -48,8 +48,10 @@ def figures_of(o: Overview) -> list[Figure]:
         if o.arms
         else (certificate, outcomes, awaited)
     )
-    found = (maker(o) for maker in makers)
-    return [figure for figure in found if figure is not None]
+    found = [figure for figure in (maker(o) for maker in makers) if figure is not None]
+    if sum(not figure.wide for figure in found) % 2:  # none stands beside an empty place
+        found[-1] = found[-1]._replace(wide=True)
+    return found
 
 
 def blinded_figures_of(o: Overview) -> list[Figure]:
@@ -170,7 +172,7 @@ def _kept_to(until: float | None, points: list[Point]) -> list[Point]:
 
 def _between(m: Moment, a: int) -> str:
     low, high = m.intervals[a].tolist()
-    mean = "–" if math.isnan(m.means[a]) else number(float(m.means[a]))
+    mean = "\u2013" if math.isnan(m.means[a]) else number(float(m.means[a]))
     return f"{mean} ({number(low)} to {number(high)}){'' if m.active[a] else ', out'}"
 
 
@@ -271,7 +273,7 @@ def certificate(o: Overview) -> Figure | None:
         "What the certificate said at the time, in reward units. Where the line is broken nothing "
         "was certified.",
         ("event", "time", "outcomes", "bound"),
-        _rows(o, lambda m: ["–" if m.bound is None else number(m.bound)]),
+        _rows(o, lambda m: ["\u2013" if m.bound is None else number(m.bound)]),
         wide=not o.arms,
     )
 
@@ -329,19 +331,20 @@ def outcomes(o: Overview, blinded: bool = False) -> Figure:
 def awaited(o: Overview) -> Figure:
     """Draw how many outcomes were awaited over time, and when those of now were asked for."""
     x, y = _time_axis(o), from_zero([m.awaited for m in o.moments])
-    title = words.awaited(o)
-    plot = Plot(words.plain(title), LOW)
+    n = o.moments[-1].awaited
+    title = f"Awaited: {words.count(n, 'outcome')} now" if n else "Awaited: nothing now"
+    plot = Plot(title, LOW)
     plot.axes(x.ticks(), y.ticks())
     line = steps([(x.at(m.time), y.at(m.awaited)) for m in o.moments])
     plot.area(line, [(p, 0.0) for p, _ in line], "awaited")
     plot.curve(line, "awaited")
     for one in o.awaited:
         plot.stroke(x.at(one.asked), "since")
-    plot.labels([EndLabel(line[-1], f"{o.moments[-1].awaited:,} now", "awaited")])
+    plot.labels([EndLabel(line[-1], f"{n:,} now", "awaited")])
     listed = "" if o.statuses["pending"] <= len(o.awaited) else f"the {len(o.awaited)} oldest of "
     return Figure(
         "awaited",
-        (*title[:-1], title[-1].rstrip(".")) if isinstance(title[-1], str) else title,
+        (title,),
         plot.svg(),
         "outcomes awaited",
         "time, UTC",
@@ -350,7 +353,7 @@ def awaited(o: Overview) -> Figure:
         if o.awaited
         else "",
         ("event", "time", "outcomes", "awaited", "oldest since"),
-        _rows(o, lambda m: [f"{m.awaited:,}", "–" if m.oldest is None else _clock(m.oldest)]),
+        _rows(o, lambda m: [f"{m.awaited:,}", "\u2013" if m.oldest is None else _clock(m.oldest)]),
     )
 
 

@@ -150,15 +150,9 @@ def inferior(o: Overview) -> Sentence:
 def recommended(o: Overview) -> Sentence:
     """Say what looks best so far."""
     if o.recommended == "nothing yet":
-        return ("Nothing looks best yet.",)
-    if not o.arms:
-        return ("The last estimate likes best ", Name(o.recommended), ".")
-    return ("Best so far, by the mean of the rewards that came: ", _called(o), ".")
-
-
-def _called(o: Overview) -> Name:
+        return ("Nothing is recommended yet.",)
     found = [x.arm for x in o.arms if str(x.arm) == o.recommended]
-    return named(found[0]) if found else Name(o.recommended)
+    return ("Recommended so far: ", named(found[0]) if found else Name(o.recommended), ".")
 
 
 # What came, what is missing, what is awaited.
@@ -224,4 +218,4 @@ def reading(o: Overview) -> Sentence:
 
 def mean_of(line: ArmLine) -> str:
     """Return the mean of an arm, to four digits."""
-    return "–" if line.mean is None else f"{line.mean:.4g}"
+    return "\u2013" if line.mean is None else f"{line.mean:.4g}"
