@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ from uli_fast.players._sets import VectorDecision
 from uli_fast.players.policy_elimination import PolicyDecision
 from uli_fast.service import schemas as s
 from uli_fast.service.wire import Wire
+from uli_fast.study.history import RECORDS, BlockRecord, History
+
+PAGE = 1000  # records that are fetched at once
 
 
 class Client:
@@ -177,6 +182,56 @@ class Client:
         active = tuple(c.active) if isinstance(c.active, list) else c.active
         return Certificate(c.round, bound, envelope, c.delta, active, c.proved, tuple(c.assumes))
 
+    def pending(self, older_than: float | timedelta | None = None) -> History:
+        """Return the decisions whose outcome is awaited, or only those asked for that long ago."""
+        age = None if older_than is None else _check.seconds("older_than", older_than)
+        return self._records("/v1/pending", older_than=age)
+
+    def history(self) -> History:
+        """Return every decision and what became of it, read page by page."""
+        return self._records("/v1/history")
+
+    def _records(self, path: str, **query: Any) -> History:
+        rows, after = list[s.RecordAnswer](), None
+        kind = RECORDS[self.outcome_names]
+        while True:
+            found = self._wire.get(path, s.RecordsAnswer, after=after, limit=PAGE, **query)
+            rows += found.records
+            if found.next is None:
+                return History((_record(row, kind) for row in rows), None, kind)
+            after = found.next
+
+    def history_page(self, after: str = "", most: int = 100) -> tuple[History, str]:
+        """Return a page of the history, and after what the next one begins; "" after the last."""
+        _check.cursor("after", after)
+        most, kind = _check.whole("most", most, most=PAGE), RECORDS[self.outcome_names]
+        found = self._wire.get("/v1/history", s.RecordsAnswer, after=after or None, limit=most)
+        rows = (_record(row, kind) for row in found.records)
+        return History(rows, None, kind), found.next or ""
+
+    def blocks(self) -> tuple[BlockRecord, ...]:
+        """Return every block of sums."""
+        found = self._wire.get("/v1/blocks", s.BlocksAnswer).blocks
+        return tuple(
+            BlockRecord(x.id, x.told, {r.arm: (r.plays, r.total, r.missing) for r in x.sums})
+            for x in found
+        )
+
+    def export(self, path: str | Path) -> None:
+        """Write the history as CSV, JSON lines (.jsonl) or Parquet, by the suffix of the path."""
+        self.history().export(path)
+
+    def audit(self) -> s.AuditAnswer:
+        """Have the service check the whole journal: every event, every decision."""
+        found: s.AuditAnswer = self._wire.get("/v1/audit", s.AuditAnswer)
+        return found
+
+    @property
+    def head(self) -> s.HeadAnswer:
+        """The last event: its hash, kept elsewhere, proves later that nothing was cut off."""
+        found: s.HeadAnswer = self._wire.get("/v1/head", s.HeadAnswer)
+        return found
+
     def counts(self) -> dict[Any, dict[str, int]]:
         """Return for every arm how many plays are settled, missing and awaited, blocks included."""
         rows = self._wire.get("/v1/counts", s.CountsAnswer).counts
@@ -197,6 +252,10 @@ class Client:
 
     def __repr__(self) -> str:
         return f"Client({self._wire.url!r})"
+
+
+def _record(row: s.RecordAnswer, kind: Any) -> Any:
+    return kind(*(getattr(row, name) for name in kind._fields))
 
 
 def _key(request_id: Any) -> str:

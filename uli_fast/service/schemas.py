@@ -239,9 +239,50 @@ class StudyAnswer(Struct):
 class HeadAnswer(Struct):
     """The last event: keep it elsewhere to prove later that nothing was cut off."""
 
-    events: int
+    sequence: int
     hash: str
     time: Time
+
+
+class ArmLineAnswer(Struct):
+    """What is known about an arm."""
+
+    arm: Label
+    active: bool
+    rewards: int
+    missing: int
+    pending: int
+    mean: Number
+    low: Number
+    high: Number
+
+
+class DropAnswer(Struct):
+    """The event after which arms were out of play."""
+
+    time: Time
+    sequence: int
+    decision: int
+    arms: list[Label]
+    left: int
+
+
+class AuditAnswer(Struct):
+    """A journal whose chain holds and whose decisions came out the same."""
+
+    events: int
+    head: str
+    begun: Time
+    last: Time
+    versions: dict[str, str]
+    decisions: int
+    statuses: dict[str, int]
+    reasons: dict[str, int]
+    arms: list[ArmLineAnswer]
+    drops: list[DropAnswer]
+    certificate: str
+    recommended: str
+    assumes: list[str]
 
 
 class ProblemAnswer(Struct, omit_defaults=True):

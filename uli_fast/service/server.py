@@ -15,7 +15,8 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from uli_fast.service.app import HEADERS, POLICY, Service
+from uli_fast.service.app import HEADERS, Service
+from uli_fast.service.handlers import POLICY
 from uli_fast.service.limits import Limits
 from uli_fast.service.problems import MEDIA, RETRY
 
