@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from uli_fast.errors import StudyDivergedError, StudyError, StudyUnavailableError, UliError
+from uli_fast.errors import StudyDivergedError, StudyUnavailableError, UliError
 from uli_fast.study.course import StudyCourse
 from uli_fast.study.events import Event
 from uli_fast.study.overview import Begun, Overview, overview_of
@@ -63,12 +63,13 @@ class FollowedStudy(StudyView):
                 self._reader = None
                 self._course = self._replay.course = StudyCourse(self._replay)
                 if self._course.begins > self._first.sequence:
-                    fresh = StudyReplay(
-                        self.path, self._replay.source, self._first, self._setup.start()
-                    )
-                    self._reader = PastReader(self, fresh, self._course)
+                    self._reader = PastReader(self, self._course)
                     self._reader.start()
             return self._reader
+
+    def _from_the_beginning(self) -> StudyReplay:
+        """Return a replay of its own that has seen nothing but what the study is."""
+        return StudyReplay(self.path, self._replay.source, self._first, self._setup.start())
 
     def _read_page(self, last: Event) -> list[Event]:
         """Return the next events after another, in the time that a page takes."""
@@ -87,21 +88,19 @@ class FollowedStudy(StudyView):
 class PastReader(threading.Thread):
     """Replays what came before a course begins."""
 
-    def __init__(self, study: FollowedStudy, fresh: StudyReplay, course: StudyCourse) -> None:
+    def __init__(self, study: FollowedStudy, course: StudyCourse) -> None:
         super().__init__(name="uli-past", daemon=True)
-        # A study that is dropped lets go of its file at once.
-        self._study, self._replay = weakref.ref(study), fresh
-        self._end, self._counts, self._active = (
-            course.begins,
-            course.counts.copy(),
-            course.active.copy(),
-        )
-        self._course = fresh.course = StudyCourse(fresh)
+        self._study = weakref.ref(study)  # one that is dropped lets go of its file at once
+        self._path, self._end = study.path, course.begins
+        self._counts, self._active = course.counts.copy(), course.active.copy()
+        self._course: StudyCourse | None = None
         self._problem: str | None = None
 
     def added_to(self, overview: Overview) -> Overview:
         """Return an overview with what has been read so far, which is not all of it."""
         course = self._course
+        if course is None:
+            return replace(overview, reading=(1, self._end), problem=self._problem)
         return replace(
             overview,
             moments=(*course.moments[:], *overview.moments),
@@ -113,40 +112,47 @@ class PastReader(threading.Thread):
     def run(self) -> None:
         """Read page after page, as long as the study is open."""
         try:
-            while self._replay.last.sequence < self._end:
+            study = self._study()
+            if study is None:
+                return
+            replay = study._from_the_beginning()
+            del study
+            self._course = replay.course = StudyCourse(replay)
+            while replay.last.sequence < self._end:
                 begun = time.monotonic()
-                if not self._go_on():
+                if not self._go_on(replay):
                     return
                 time.sleep(time.monotonic() - begun)
-            if not self._fits():
-                raise StudyDivergedError(
-                    f"{self._replay.path}: event {self._end}, from which this study went on, is "
-                    "not what its events lead to; audit it"
-                )
+            self._check(self._course)
             study = self._study()
             if study is not None:
                 study._complete(self, self._course)
         except UliError as problem:
             self._problem = str(problem)
+        except Exception as problem:  # of a user's own rule, say: the page tells
+            self._problem = repr(problem)
 
-    def _go_on(self) -> bool:
+    def _go_on(self, replay: StudyReplay) -> bool:
         """Replay a page; return whether the study is there to be read."""
         study = self._study()
         if study is None:
             return False
         try:
-            page = study._read_page(self._replay.last)
+            page = study._read_page(replay.last)
         except StudyUnavailableError:
             time.sleep(PAUSE)
             return True
-        del study  # not held while it is replayed
-        room = self._end - self._replay.last.sequence
+        del study  # not held while the page is replayed
         if not page:
-            raise StudyError(f"{self._replay.path}: the past ends too early")
-        self._replay.replay(page[:room])
+            raise StudyDivergedError(f"{self._path}: its past is gone")
+        replay.replay(page[: self._end - replay.last.sequence])
         return True
 
-    def _fits(self) -> bool:
-        mine = self._course
-        same = (mine.counts == self._counts).all() and (mine.active == self._active).all()
-        return bool(same)
+    def _check(self, course: StudyCourse) -> None:
+        """Refuse a past that does not lead to where the study was opened."""
+        same = (course.counts == self._counts).all() and (course.active == self._active).all()
+        if not same:
+            raise StudyDivergedError(
+                f"{self._path}: what it was at event {self._end}, from which it went on, is not "
+                "what its events lead to; audit it"
+            )

@@ -59,7 +59,9 @@ def _content(o: Overview, audited: bool) -> dict[str, Any]:
         "certified": words.certified(o),
         "is_certified": words.is_certified(o),
         "said": [
-            x for x in (words.inferior(o), words.recommended(o), words.awaited(o), words.came(o)) if x
+            x
+            for x in (words.inferior(o), words.recommended(o), words.awaited(o), words.came(o))
+            if x
         ],
         "reading": words.reading(o),
         "tiles": _tiles(o),
@@ -103,7 +105,7 @@ def _blinded(o: Overview) -> dict[str, Any]:
             Tile(f"{of['missing']:,}", "missing"),
             Tile(f"{of['pending']:,}", "awaited"),
         ],
-        "reading": words.reading(o),
+        "reading": words.reading(o, blinded=True),
         "figures": blinded_figures_of(o),
         "reasons": sorted(o.why_missing().items(), key=lambda x: (-x[1], x[0] or "")),
         "most": MOST_LINES,

@@ -203,16 +203,19 @@ def missing(o: Overview) -> list[Sentence]:
     return found
 
 
-def reading(o: Overview) -> Sentence:
-    """Say how far the past has been read, if not all of it was."""
+def reading(o: Overview, blinded: bool = False) -> Sentence:
+    """Say how far the past has been read, if not all of it was; an error may name an arm."""
     if o.reading is None:
         return ()
     if o.problem is not None:
+        if blinded:
+            return ("The past of this study cannot be read.",)
         return ("The past of this study cannot be read: ", label(o.problem, 300), ".")
     done, end = o.reading
+    of_it = "reasons" if blinded else "means, reasons and drops"
     return (
-        f"The past is being read: event {done:,} of {end:,}. Until then means, reasons and drops "
-        "are of what has been read.",
+        f"The past is being read: event {done:,} of {end:,}. Until then {of_it} are of what has "
+        "been read.",
     )
 
 
