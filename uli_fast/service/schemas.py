@@ -218,7 +218,7 @@ class CountsAnswer(Struct):
 
 
 class TotalsAnswer(Struct):
-    """Counts of all decisions, and since when the oldest is awaited; all that a blinded reader sees.
+    """Counts of all decisions, and since when the oldest is awaited: what a blinded reader sees.
 
     Plays in blocks are left out: how many they are follows the number of arms in play.
     """

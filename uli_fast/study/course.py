@@ -88,6 +88,8 @@ class StudyCourse:
         # are too many to be told apart.
         self.reasons: Counter[tuple[Any, str | None]] = Counter()
         self._sums: list[list[float]] = [[] for _ in self.labels]
+        # The sums at moments whose means are not known, as what came before is not, by the events.
+        self._sums_at: dict[int, list[list[float]]] = {}
         self._index = {arm: i for i, arm in enumerate(self.labels)}
         self.counts: I64 = np.zeros((max(len(self.labels), 1), 3), np.int64)
         self.blocks, self.in_blocks = 0, (0, 0)  # how many, plays in them, missing ones
@@ -173,6 +175,8 @@ class StudyCourse:
         sequence = replay.last.sequence
         if sequence < self._next or sequence != self.last:
             return
+        if not self.whole:
+            self._sums_at[sequence] = [list(x) for x in self._sums]
         self.moments.append(self.moment(replay))
         while len(self.moments) > self._most + PER_OCTAVE * sequence.bit_length():
             self.step *= 2
@@ -193,27 +197,48 @@ class StudyCourse:
             None if waiting is None else waiting.record.asked,
             _bound(player),
             self.counts[:K].copy(),
-            np.array([math.nan if mean is None else mean for mean in self.means()]),
+            _with_nan(self.means()),
             np.array(list(player.intervals().values()) if K else []).reshape(K, 2),
             self.active.copy(),
         )
 
+    @property
+    def whole(self) -> bool:
+        """Whether it begins with the study."""
+        return self.begins == 1
+
     def means(self) -> list[float | None]:
-        """Return the mean of the rewards of each arm that came, rounded once."""
-        rewards = self.counts[:, REWARDS].tolist()
-        return [sum_of(x) / n if n else None for x, n in zip(self._sums, rewards, strict=False)]
+        """Return the mean of the rewards of each arm that came, rounded once; None if unknown."""
+        if not self.whole:
+            return [None] * len(self.labels)
+        return _means(self._sums, self.counts)
 
     def prepend(self, earlier: StudyCourse) -> None:
         """Take over what came before, from another course that ends where this one began."""
-        for mine, theirs in zip(self._sums, earlier._sums, strict=True):
-            for x in theirs:
-                add_exactly(mine, x)
+        for sums in (self._sums, *self._sums_at.values()):
+            for mine, theirs in zip(sums, earlier._sums, strict=True):
+                for x in theirs:
+                    add_exactly(mine, x)
+        found = []
+        for m in self.moments:
+            means = _means(self._sums_at[m.sequence], m.counts) if self.labels else []
+            found.append(m._replace(means=_with_nan(means)))
+        self._sums_at = {}
         self.reasons = earlier.reasons + self.reasons
         self.drops = earlier.drops + self.drops
-        moments = [m for m in earlier.moments if m.sequence < self.begins] + self.moments
+        moments = [m for m in earlier.moments if m.sequence < self.begins] + found
         self.step = max(self.step, earlier.step)
         self.moments = thinned(moments, self.step)
         self.begins = earlier.begins
+
+
+def _means(sums: Sequence[Sequence[float]], counts: I64) -> list[float | None]:
+    rewards = counts[:, REWARDS].tolist()
+    return [sum_of(x) / n if n else None for x, n in zip(sums, rewards, strict=False)]
+
+
+def _with_nan(means: Iterable[float | None]) -> F64:
+    return np.array([math.nan if mean is None else mean for mean in means])
 
 
 def thinned(moments: Sequence[Moment], step: int) -> list[Moment]:

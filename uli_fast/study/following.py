@@ -20,6 +20,7 @@ from uli_fast.errors import StudyDivergedError, StudyUnavailableError, UliError
 from uli_fast.study.course import StudyCourse
 from uli_fast.study.events import Event
 from uli_fast.study.overview import Begun, Overview, overview_of
+from uli_fast.study.past import Listed
 from uli_fast.study.replay import StudyReplay
 from uli_fast.study.setup import Setup
 from uli_fast.study.view import StudyView
@@ -69,7 +70,7 @@ class FollowedStudy(StudyView):
 
     def _from_the_beginning(self) -> StudyReplay:
         """Return a replay of its own that has seen nothing but what the study is."""
-        return StudyReplay(self.path, self._replay.source, self._first, self._setup.start())
+        return StudyReplay(self.path, Listed(()), self._first, self._setup.start())
 
     def _read_page(self, last: Event) -> list[Event]:
         """Return the next events after another, in the time that a page takes."""
