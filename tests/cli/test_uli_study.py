@@ -168,7 +168,7 @@ def test_what_is_said_without_a_range_names_what_it_believes(path, tmp_path):
         study.tell_missing(4, "x")
     page = page_of(path, tmp_path)
     assert "-\u221e to \u221e" in page and ">\u221e to" not in page
-    assert "nothing is certified: 1 outcomes are missing" in page
+    assert "Nothing is certified: 1 outcomes are missing" in page
 
 
 def test_what_is_said_with_a_range_counts_what_was_learned_from(path, tmp_path):
