@@ -88,18 +88,18 @@ class Client:
 
     def tell_missing(self, decision_id: int, reason: str) -> None:
         """Say that an outcome will never come, and why; saying it again changes nothing."""
-        why = _check.key("reason", reason, _check.LONGEST_REASON)
-        self._wire.post("/v1/tell-missing", {"decision_id": decision_id, "reason": why})
+        self._wire.post("/v1/tell-missing", _missing(decision_id, reason))
 
     def tell_many(self, outcomes: Iterable[tuple[Any, ...]]) -> None:
         """Give the outcomes of several decisions at once, all of them or none."""
         rows = []
-        for id, *outcome in _check.told("outcomes", outcomes):
-            if len(outcome) == 2 and outcome[0] is None:
-                why = _check.key("reason", outcome[1], _check.LONGEST_REASON)
-                rows.append({"decision_id": id, "reason": why})
-            else:
-                rows.append(_told(id, outcome))
+        for i, (id, *outcome) in enumerate(_check.told("outcomes", outcomes)):
+            try:
+                missing = len(outcome) == 2 and outcome[0] is None
+                rows.append(_missing(id, outcome[1]) if missing else _told(id, outcome))
+            except ArgumentError as problem:
+                problem.add_note(f"in outcomes[{i}]")
+                raise
         self._wire.post("/v1/tell-many", {"outcomes": rows})
 
     def tell_block(self, sums: Mapping[Any, tuple[Any, ...]], block_id: str) -> None:
@@ -163,8 +163,7 @@ class Client:
     @property
     def room(self) -> int | None:
         """How many more decisions F allows for before outcomes are told; None: any number."""
-        found: int | None = self._wire.get("/v1/active", s.ActiveAnswer).room
-        return found
+        return self._about().room
 
     def recommend(self) -> Any:
         """Return what looks best so far among what is still in play."""
@@ -282,6 +281,11 @@ def _told(decision_id: Any, outcome: Sequence[Any]) -> dict[str, Any]:
     if len(outcome) != 2:
         raise ArgumentError("outcome", f"must be what became of it, got {len(outcome)} values")
     return {"decision_id": decision_id, "states": outcome[0], "actions": outcome[1]}
+
+
+def _missing(decision_id: Any, reason: Any) -> dict[str, Any]:
+    why = _check.key("reason", reason, _check.LONGEST_REASON)
+    return {"decision_id": decision_id, "reason": why}
 
 
 def _number(value: Any) -> Any:

@@ -143,8 +143,7 @@ async def totals(request: Request) -> s.TotalsAnswer:
 
 async def active(request: Request) -> s.ActiveAnswer:
     """Say what is still in play."""
-    found, room = await request.service.desk.look(lambda study: (study.active, study.room))
-    return s.ActiveAnswer(plain(found), room)
+    return s.ActiveAnswer(plain(await request.service.desk.look(lambda study: study.active)))
 
 
 async def about(request: Request) -> s.StudyAnswer:
@@ -156,6 +155,7 @@ async def about(request: Request) -> s.StudyAnswer:
             list(study.outcome_names),
             study.begun,
             study.versions,
+            study.room,
         )
     )
 
@@ -189,7 +189,7 @@ async def blocks(request: Request) -> s.BlocksAnswer:
     found = await request.service.desk.look(Study.blocks)
     return s.BlocksAnswer(
         [
-            s.BlockAnswer(x.id, x.told, [s.BlockRow(arm, *row) for arm, row in x.sums.items()])
+            s.BlockAnswer(x.id, x.told, [s.SumsAnswer(arm, *row) for arm, row in x.sums.items()])
             for x in found
         ]
     )

@@ -114,7 +114,7 @@ class Server(uvicorn.Server):
 def new_server(service: Service | WatchedService, **tls: Any) -> Server:
     """Return a server for an application; ``run(sockets=...)`` runs it until it is told to end."""
     config = uvicorn.Config(
-        service,  # type: ignore[arg-type]
+        service,
         http=partial(Connection, limits=service.limits),  # type: ignore[arg-type]
         ws="none",
         lifespan="on",

@@ -129,9 +129,10 @@ def _address(url: Any) -> tuple[str, str, int | None, bool, str]:
     try:
         parts = urlsplit(url)
         host, port, secret = parts.hostname, parts.port, parts.username or parts.password
+        url.encode("ascii")
     except (AttributeError, TypeError, ValueError):
         raise ArgumentError("url", "must be such as http://127.0.0.1:8321") from None
-    wrong = secret or parts.query or parts.fragment or not url.isascii() or not url.isprintable()
+    wrong = secret or parts.query or parts.fragment or not url.isprintable()
     if parts.scheme not in ("http", "https") or not host or wrong or " " in url:
         raise ArgumentError("url", "must be such as http://127.0.0.1:8321")
     base = parts.path.rstrip("/")
