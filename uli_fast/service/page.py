@@ -50,6 +50,7 @@ ASSETS = {
     "watch.js": "text/javascript; charset=utf-8",
 }
 FRESH = 1.0  # seconds until it is rendered again
+TIMES, SOON = 5, 0.1  # looks at a past that is being read, and seconds between them
 TRIES = 5.0  # sign-ins a second, of one address
 LONGEST_FORM = 4096  # bytes
 
@@ -208,6 +209,11 @@ class WatchedService:
             shown = self._shown.get(blinded)
             if shown is None or shown.until <= time.monotonic():
                 found = await self._service.desk.look(_overview)
+                for _ in range(0 if shown else TIMES):  # a short past is read in no time
+                    if found.reading is None or found.problem is not None:
+                        break
+                    await asyncio.sleep(SOON)
+                    found = await self._service.desk.look(_overview)
                 shown = await asyncio.to_thread(_rendered, found, blinded)
                 self._shown[blinded] = shown
             return shown

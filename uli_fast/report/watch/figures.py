@@ -56,7 +56,7 @@ def figures_of(o: Overview) -> list[Figure]:
 
 def blinded_figures_of(o: Overview) -> list[Figure]:
     """Return what may be drawn for those who see counts only: nothing by arm."""
-    return [outcomes(o, blinded=True), awaited(o)]
+    return [outcomes(o, blinded=True), awaited(o, blinded=True)]
 
 
 def drawn(o: Overview) -> list[int]:
@@ -102,6 +102,15 @@ def _dropped_at(o: Overview) -> dict[int, int]:
     """Return the event that dropped each arm that is out."""
     index = {x.arm: a for a, x in enumerate(o.arms) if not x.active}
     return {index[arm]: drop.sequence for drop in o.drops for arm in drop.arms if arm in index}
+
+
+def _all_known(m: Moment) -> int:
+    return m.known
+
+
+def _one_by_one(m: Moment) -> int:
+    """Return the outcomes that did not come in blocks, whose size tells who is in play."""
+    return m.known - m.in_blocks[0]
 
 
 # Intervals.
@@ -300,11 +309,8 @@ def _pieces(moments: Sequence[Moment]) -> list[list[Moment]]:
 
 
 def outcomes(o: Overview, blinded: bool = False) -> Figure:
-    """Draw decisions and outcomes over time; where plays came in blocks, blinded without them."""
-
-    def known(m: Moment) -> int:
-        return m.known - (m.in_blocks[0] if blinded else 0)
-
+    """Draw decisions and outcomes over time."""
+    known = _one_by_one if blinded else _all_known
     x, y = _time_axis(o), from_zero([known(o.moments[-1]) + o.moments[-1].awaited])
     title = f"{words.count(known(o.moments[-1]), 'outcome is', 'outcomes are')} in"
     plot = Plot(title, LOW)
@@ -328,7 +334,7 @@ def outcomes(o: Overview, blinded: bool = False) -> Figure:
     )
 
 
-def awaited(o: Overview) -> Figure:
+def awaited(o: Overview, blinded: bool = False) -> Figure:
     """Draw how many outcomes were awaited over time, and when those of now were asked for."""
     x, y = _time_axis(o), from_zero([m.awaited for m in o.moments])
     n = o.moments[-1].awaited
@@ -353,7 +359,11 @@ def awaited(o: Overview) -> Figure:
         if o.awaited
         else "",
         ("event", "time", "outcomes", "awaited", "oldest since"),
-        _rows(o, lambda m: [f"{m.awaited:,}", "\u2013" if m.oldest is None else _clock(m.oldest)]),
+        _rows(
+            o,
+            lambda m: [f"{m.awaited:,}", "\u2013" if m.oldest is None else _clock(m.oldest)],
+            _one_by_one if blinded else _all_known,
+        ),
     )
 
 
@@ -368,7 +378,7 @@ def _clock(time: str) -> str:
 def _rows(
     o: Overview,
     cells: Callable[[Moment], list[str]],
-    reached: Callable[[Moment], int] = lambda m: m.known,
+    reached: Callable[[Moment], int] = _all_known,
 ) -> list[list[str]]:
     """Return the table behind a figure: some of its moments, the last among them."""
     every = max(1, math.ceil(len(o.moments) / MOST_ROWS))
