@@ -21,7 +21,7 @@ from uli_fast.study.course import Moment
 from uli_fast.study.overview import Overview
 
 MOST_ARMS = 8  # that are drawn
-BINS = 40  # of shares over time
+BINS, STRETCHES = 40, 60  # of plays, and of time
 MOST_ROWS = 25  # of the table behind a figure
 HIGH, LOW = 340, 220  # pixels
 SHORT = 14  # characters of a name beside a line
@@ -84,6 +84,10 @@ def _short(o: Overview, a: int) -> str:
 
 def _whole(o: Overview, a: int) -> str:
     return label(words.named(o.arms[a].arm).whole, 300)
+
+
+def _head(o: Overview, a: int) -> str:
+    return label(words.named(o.arms[a].arm).whole, words.LONGEST)
 
 
 def _x_of(o: Overview, scale: Scale, sequence: int) -> float:
@@ -161,7 +165,7 @@ def intervals(o: Overview) -> Figure | None:
         "outcomes known",
         f"{_title_arms(o, shown)}Lines are means of the rewards that came, bands what the "
         "guarantee's own intervals leave possible; a cross is where an arm was dropped.",
-        ("event", "time", "outcomes", *(_whole(o, a) for a in shown)),
+        ("event", "time", "outcomes", *(_head(o, a) for a in shown)),
         _rows(o, lambda m: [_between(m, a) for a in shown]),
         wide=True,
     )
@@ -220,7 +224,7 @@ def allocation(o: Overview) -> Figure | None:
         "share of the plays",
         "plays so far",
         f"{_title_arms(o, shown)}Each column is a stretch of plays, awaited ones among them.",
-        ("event", "time", "plays", *(_whole(o, a) for a in shown)),
+        ("event", "time", "plays", *(_head(o, a) for a in shown)),
         _rows(o, lambda m: [f"{int(m.plays[a]):,}" for a in shown], lambda m: int(m.plays.sum())),
     )
 
@@ -341,7 +345,7 @@ def awaited(o: Overview, blinded: bool = False) -> Figure:
     title = f"Awaited: {words.count(n, 'outcome')} now" if n else "Awaited: nothing now"
     plot = Plot(title, LOW)
     plot.axes(x.ticks(), y.ticks())
-    line = steps([(x.at(m.time), y.at(m.awaited)) for m in o.moments])
+    line = steps(_most([(x.at(m.time), y.at(m.awaited)) for m in o.moments]))
     plot.area(line, [(p, 0.0) for p, _ in line], "awaited")
     plot.curve(line, "awaited")
     for one in o.awaited:
@@ -354,10 +358,8 @@ def awaited(o: Overview, blinded: bool = False) -> Figure:
         plot.svg(),
         "outcomes awaited",
         "time, UTC",
-        f"A stroke on the lower axis is when one of {listed}those that are awaited now was asked "
-        "for."
-        if o.awaited
-        else "",
+        "The most that were awaited in each stretch of time, as far as it was looked at. "
+        + (f"Strokes are when {listed}those of now were asked for." if o.awaited else ""),
         ("event", "time", "outcomes", "awaited", "oldest since"),
         _rows(
             o,
@@ -365,6 +367,15 @@ def awaited(o: Overview, blinded: bool = False) -> Figure:
             _one_by_one if blinded else _all_known,
         ),
     )
+
+
+def _most(points: Sequence[Point]) -> list[Point]:
+    """Return the highest point of each stretch, where it begins, and the last point as it is."""
+    found: dict[int, Point] = {}
+    for x, y in points[:-1]:
+        at = int(STRETCHES * x)
+        found[at] = found.get(at, (x, 0.0))[0], max(y, found.get(at, (x, y))[1])
+    return [*found.values(), points[-1]]
 
 
 def _time_axis(o: Overview) -> TimeScale:

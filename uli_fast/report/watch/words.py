@@ -16,6 +16,7 @@ from uli_fast.study.overview import ArmLine, Overview
 
 LONGEST = 40  # characters of a name in a sentence
 MOST_NAMED = 6
+MOST_OUT = 4  # drops of which the words tell
 
 
 class Name(NamedTuple):
@@ -112,7 +113,11 @@ def out_of_play(o: Overview) -> list[Sentence]:
     unknown = [x.arm for x in o.arms if not x.active and x.arm not in since]
     if unknown:  # dropped in a past that has not been read yet
         found.append((*listed(unknown), f" {'is' if len(unknown) == 1 else 'are'} out"))
-    return [(*sentence, ".") for sentence in found]
+    whole = [(*sentence, ".") for sentence in found]
+    if len(whole) <= MOST_OUT:
+        return whole
+    gone = sum(not x.active for x in o.arms)
+    return [(f"{gone:,} arms are out; the last ones:",), *whole[-MOST_OUT:]]
 
 
 # What is certain.
@@ -152,6 +157,8 @@ def recommended(o: Overview) -> Sentence:
     if o.recommended == "nothing yet":
         return ("Nothing is recommended yet.",)
     found = [x.arm for x in o.arms if str(x.arm) == o.recommended]
+    if not o.arms and len(o.recommended) > LONGEST:
+        return ("What is recommended so far stands below.",)
     return ("Recommended so far: ", named(found[0]) if found else Name(o.recommended), ".")
 
 
