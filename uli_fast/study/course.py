@@ -187,12 +187,14 @@ class StudyCourse:
     def moment(self, replay: StudyReplay) -> Moment:
         """Return what is known now."""
         player, waiting = replay.player, next(iter(replay.waiting.values()), None)
-        totals = self.counts.sum(axis=0).tolist()
+        rewards, missing, awaited = self.counts.sum(axis=0).tolist()
         K = len(self.labels)
         return Moment(
             replay.last.sequence,
             replay.last.time,
-            *totals,
+            rewards,
+            missing,
+            awaited,
             self.in_blocks,
             None if waiting is None else waiting.record.asked,
             _bound(player),

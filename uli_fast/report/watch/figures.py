@@ -135,13 +135,13 @@ def intervals(o: Overview) -> Figure | None:
         path = [m for m in moments if a not in ends or m.sequence < ends[a]]
         at = [x.at(m.known) for m in path]
         until = _x_of(o, x, ends[a]) if a in ends else None
-        sides = [
-            _kept_to(until, [(p, y.at(float(v))) for p, v in zip(at, values, strict=True)])
-            for values in ([m.intervals[a, 1] for m in path], [m.intervals[a, 0] for m in path])
-        ]
-        plot.area(*sides, look_of(a))
-        for side in sides:
-            plot.curve(side, f"edge {look_of(a)}")
+        low, high = (
+            _kept_to(until, [(p, y.at(v)) for p, v in zip(at, side, strict=True)])
+            for side in zip(*(m.intervals[a].tolist() for m in path), strict=True)
+        )
+        plot.area(high, low, look_of(a))
+        plot.curve(low, f"edge {look_of(a)}")
+        plot.curve(high, f"edge {look_of(a)}")
     for a in shown:
         path = [m for m in moments if not math.isnan(m.means[a])]
         path = [m for m in path if a not in ends or m.sequence < ends[a]]

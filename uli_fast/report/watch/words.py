@@ -48,8 +48,13 @@ Sentence = tuple[Part, ...]
 
 def plain(sentence: Iterable[Part]) -> str:
     """Return a sentence as text."""
-    shown = {Name: lambda x: x.short, When: lambda x: x.text}
-    return "".join(shown.get(type(part), str)(part) for part in sentence)
+    return "".join(map(_plain, sentence))
+
+
+def _plain(part: Part) -> str:
+    if isinstance(part, Name):
+        return part.short
+    return part.text if isinstance(part, When) else part
 
 
 def named(arm: Any) -> Name:
@@ -113,11 +118,11 @@ def out_of_play(o: Overview) -> list[Sentence]:
     unknown = [x.arm for x in o.arms if not x.active and x.arm not in since]
     if unknown:  # dropped in a past that has not been read yet
         found.append((*listed(unknown), f" {'is' if len(unknown) == 1 else 'are'} out"))
-    whole = [(*sentence, ".") for sentence in found]
+    whole: list[Sentence] = [(*sentence, ".") for sentence in found]
     if len(whole) <= MOST_OUT:
         return whole
-    gone = sum(not x.active for x in o.arms)
-    return [(f"{gone:,} arms are out; the last ones:",), *whole[-MOST_OUT:]]
+    many = sum(not x.active for x in o.arms)
+    return [(f"{many:,} arms are out; the last ones:",), *whole[-MOST_OUT:]]
 
 
 # What is certain.
