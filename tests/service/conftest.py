@@ -9,6 +9,7 @@ import pytest
 
 import uli_fast as uli
 from tests.study.conftest import MEMORY
+from tests.support import postgres
 from uli_fast.service.app import Service
 from uli_fast.service.limits import Limits
 from uli_fast.service.page import WatchedService
@@ -94,3 +95,13 @@ def roles(folder):
     path = folder / "tokens"
     made = {role: new_token(path, f"a.{role}", role) for role in ("counts", "read", "drive")}
     return Tokens(path), made
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL server, gone at the end."""
+    if reason := postgres.missing():
+        pytest.skip(reason)
+    made = postgres.new_server()
+    yield made
+    made.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -253,10 +254,9 @@ def _limit(query: Mapping[str, str]) -> int:
 
 
 def _seconds(given: str) -> float:
-    try:
-        return float(given)
-    except ValueError:
-        raise ArgumentError("older_than", "must be seconds") from None
+    if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?", given, re.ASCII) is None:
+        raise ArgumentError("older_than", "must be seconds")
+    return float(given)
 
 
 def _records(rows: Iterable[Any]) -> list[s.RecordAnswer]:
@@ -283,6 +283,11 @@ def _more(state: int | None) -> dict[str, int]:
     return {} if state is None else {"state": state}
 
 
-def _outcome(body: s.TellBody) -> Iterable[Any]:
-    """Return what is told, in the order that ``Study.tell`` has."""
-    return [x for x in (body.reward, body.states, body.actions) if x is not UNSET]
+def _outcome(body: s.TellBody) -> tuple[Any, ...]:
+    """Return what is told, as ``Study.tell`` has it: a reward, or states and actions."""
+    episode = [x for x in (body.states, body.actions) if x is not UNSET]
+    if body.reward is not UNSET and not episode:
+        return (body.reward,)
+    if body.reward is UNSET and len(episode) == 2:
+        return tuple(episode)
+    raise ArgumentError("outcome", "must be a reward, or states and actions")

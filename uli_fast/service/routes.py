@@ -42,7 +42,7 @@ class Route:
 
 AFTER = Parameter(
     "after",
-    {"type": "string", "pattern": r"^[0-9]{1,18}(\.[0-9]{1,18})?$"},
+    {"type": "string", "pattern": r"^([0-9]{1,18}(\.[0-9]{1,18})?)?$"},
     "The id of a decision, or the ``next`` of the page before.",
 )
 LIMIT = Parameter(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from uli_fast.service.page import WatchedService
 
 LONGEST_HEAD = 16 * 1024  # bytes
+BACKLOG = 1024
 IDLE = 75  # seconds that a connection is kept without a request
 GRACE = 30  # seconds that answers may take when the service stops
 
@@ -138,6 +139,7 @@ def bound(host: str, port: int) -> socket.socket:
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
+        made.listen(BACKLOG)  # who comes before the loop runs waits, and is not turned away
     except BaseException:
         made.close()
         raise
