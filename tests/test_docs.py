@@ -27,6 +27,7 @@ ROOT = Path(__file__).parent.parent
         "docs/races.md",
         "docs/replay.md",
         "docs/experiments.md",
+        "docs/watch.md",
     ],
 )
 def test_examples_run(page, tmp_path, monkeypatch):

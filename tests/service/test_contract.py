@@ -21,7 +21,7 @@ from uli_fast.service.problems import error_of, problem, type_of
 from uli_fast.study.study import Study
 
 # What a client cannot have, or has in its own way.
-ITS_OWN = {"open", "read", "together", "events", "audited", "audit", "awaited", "path"}
+ITS_OWN = {"open", "read", "together", "events", "audited", "audit", "awaited", "path", "overview"}
 WORDS = {"learner": str}
 
 

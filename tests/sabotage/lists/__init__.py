@@ -24,6 +24,7 @@ from tests.sabotage.lists import (
     rewards,
     study,
     verify,
+    watch,
 )
 
 TOPICS = {
@@ -52,6 +53,7 @@ TOPICS = {
         planning,
         experiments,
         results,
+        watch,
     )
 }
 SABOTAGES = tuple(s for topic in TOPICS.values() for s in topic)
