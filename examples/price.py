@@ -73,8 +73,8 @@ def bought(runs: Runs) -> str:
     done = float((runs.last_mistake() <= PATIENTS).mean())
     lost = int((runs.eliminated_at[:, trial.gaps.argmin()] > 0).sum())
     return (
-        f"only the best arm is left within the trial in {done:.0%} of {runs.replications:,} runs; the best "
-        f"one was dropped in {lost}; arms at random cost {PATIENTS * trial.gaps.mean():.0f}"
+        f"only the best arm is left within the trial in {done:.0%} of {runs.replications:,} "
+        f"runs; the best one was dropped in {lost}; arms at random cost {PATIENTS * trial.gaps.mean():.0f}"
     )
 
 

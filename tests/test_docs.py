@@ -39,6 +39,7 @@ BLOCKS = re.findall(r"\*\*(\w+)\*\*: .*?\n\n```python\n(.*?)```", README, flags=
         "docs/replay.md",
         "docs/experiments.md",
         "docs/your_own_learner.md",
+        "docs/watch.md",
     ],
 )
 def test_examples_run(page, tmp_path, monkeypatch):

@@ -85,7 +85,7 @@ def test_the_page_is_text_and_needs_nothing_else(full, path, folder, tmp_path):
     assert done.exit_code == 0, done.output
     page = (tmp_path / "audit.html").read_text(encoding="utf-8")
     assert "<script" not in page and "\x1b" not in page and "\u202e" not in page
-    assert "The journal holds" in page and "dropped placebo" in page
+    assert "The journal holds" in page and "dropped <bdi>placebo</bdi>" in page
     assert not re.search(r"(src|href)=[\"']?http", page)
     with pytest.raises(ReportError):
         write_audit(uli.Study.audit(path), path / "x" / "page.html")
@@ -168,7 +168,7 @@ def test_what_is_said_without_a_range_names_what_it_believes(path, tmp_path):
         study.tell_missing(4, "x")
     page = page_of(path, tmp_path)
     assert "-\u221e to \u221e" in page and ">\u221e to" not in page
-    assert "nothing is certified: 1 outcomes are missing" in page
+    assert "Nothing is certified: 1 outcomes are missing" in page
 
 
 def test_what_is_said_with_a_range_counts_what_was_learned_from(path, tmp_path):
@@ -185,9 +185,9 @@ def test_what_is_said_with_a_range_counts_what_was_learned_from(path, tmp_path):
 
 
 def uli_audit_certificate(study):
-    from uli_fast.study.audit import _certificate
+    from uli_fast.study.sentences import certificate_words
 
-    return _certificate(study._replay.player)
+    return certificate_words(study._replay.player)
 
 
 def test_linear_certificates_name_the_slope(path):

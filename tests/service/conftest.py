@@ -12,6 +12,7 @@ from tests.study.conftest import MEMORY
 from tests.support import postgres
 from uli_fast.service.app import Service
 from uli_fast.service.limits import Limits
+from uli_fast.service.page import WatchedService
 from uli_fast.service.server import bound, new_server
 from uli_fast.service.tokens import Tokens, new_token
 
@@ -33,7 +34,7 @@ class Served:
         self._socket = bound("127.0.0.1", 0)
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.server = new_server(self.service)
+        self.server = new_server(WatchedService(self.service, tokens))
         run = {"sockets": [self._socket]}
         self._thread = threading.Thread(target=self.server.run, kwargs=run, daemon=True)
         self._thread.start()

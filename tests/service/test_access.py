@@ -33,9 +33,9 @@ NEEDS = {
     "drive": {"ask", "ask_many", "tell", "tell_many", "tell_missing", "tell_block"},
     "read": {
         "allocation", "recommend", "certificate", "intervals", "active", "pending", "history",
-        "blocks", "audit", "about", "head",
+        "blocks", "audit", "about", "head", "counts",
     },
-    "counts": {"counts", "metrics"},
+    "counts": {"totals", "metrics"},
     "anybody": {"live", "ready"},
 }  # fmt: skip
 
@@ -76,12 +76,12 @@ def test_who_sees_counts_only_sees_nothing_that_tells_arms_apart(serve, roles):
     served = serve(tokens=tokens)
     d = served.study.ask("patient-1", {"secret": "metadata"})
     served.study.tell(d.id, 0.8125)
-    for path in ("/v1/counts", "/metrics"):
+    for path in ("/v1/totals", "/metrics"):
         status, _, content = served.send("GET", path, token=made["counts"])
         text = content if isinstance(content, bytes) else json.dumps(content).encode()
         assert status == 200 and b"0.8125" not in text and b"patient" not in text
-    _, _, content = served.send("GET", "/v1/counts", token=made["counts"])
-    assert [set(row) for row in content["counts"]] == [{"arm", "reward", "missing", "pending"}] * 3
+    _, _, content = served.send("GET", "/v1/totals", token=made["counts"])
+    assert content == {"decisions": 1, "reward": 1, "missing": 0, "pending": 0, "oldest": None}
 
 
 @pytest.mark.parametrize(

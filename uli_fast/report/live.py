@@ -6,14 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uli_fast import _check
-from uli_fast.report.page import render, write_page
-from uli_fast.report.words import label
+from uli_fast.report.page import write_page
+from uli_fast.report.watch.page import document, fragment
 
 if TYPE_CHECKING:
     from uli_fast.study.audit import Audit
-
-# Lines of long lists, so that a page stays small; study.export keeps everything.
-MOST_LINES = 200
 
 
 def write_audit(audit: Audit, path: str | Path, title: str = "Live study") -> None:
@@ -30,12 +27,4 @@ def write_audit(audit: Audit, path: str | Path, title: str = "Live study") -> No
     """
     target = _check.file("path", path)
     _check.not_the_study("path", target, audit.path)
-    page = render(
-        "live.html",
-        title=label(title),
-        audit=audit,
-        learner=repr(audit.learner),
-        file=audit.path.name,
-        most=MOST_LINES,
-    )
-    write_page(page, target)
+    write_page(document(title, fragment(audit.overview, audited=True), live=False), target)

@@ -239,6 +239,11 @@ class Client:
             for row in rows
         }
 
+    def totals(self) -> s.TotalsAnswer:
+        """Return how many decisions there are and what became of them, whatever the arm."""
+        found: s.TotalsAnswer = self._wire.get("/v1/totals", s.TotalsAnswer)
+        return found
+
     def close(self) -> None:
         """Close the connections; the study stays open where it is."""
         self._wire.close()

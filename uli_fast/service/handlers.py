@@ -136,6 +136,12 @@ async def counts(request: Request) -> s.CountsAnswer:
     return s.CountsAnswer([s.CountRow(arm, **of) for arm, of in found.items()])
 
 
+async def totals(request: Request) -> s.TotalsAnswer:
+    """Count all decisions, those with a reward, missing and awaited, whatever the arm."""
+    found = await request.service.desk.look(Study.totals)
+    return s.TotalsAnswer(*found)
+
+
 async def active(request: Request) -> s.ActiveAnswer:
     """Say what is still in play."""
     return s.ActiveAnswer(plain(await request.service.desk.look(lambda study: study.active)))

@@ -39,6 +39,7 @@ def run(options: Options, say: Callable[[str], None]) -> None:
             f"uli serve needs uvicorn: pip install 'uli-fast[serve]' ({problem})"
         ) from None
     from uli_fast.service.app import Service
+    from uli_fast.service.page import WatchedService
 
     tokens, tls = _tokens(options), _tls(options)
     if options.log:
@@ -49,7 +50,8 @@ def run(options: Options, say: Callable[[str], None]) -> None:
         where = f"{options.host} port {options.port}"
         raise StudyError(f"cannot listen at {where}: {problem.strerror or problem}") from None
     with listening, _opened(options) as study:
-        made = server.new_server(Service(study, tokens, options.limits), **tls)
+        service = WatchedService(Service(study, tokens, options.limits), tokens)
+        made = server.new_server(service, **tls)
         host, port = listening.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         say(f"{study.path} at {'https' if tls else 'http'}://{shown}:{port}, Ctrl-C to stop")

@@ -228,9 +228,22 @@ class CountRow(Struct):
 
 
 class CountsAnswer(Struct):
-    """Counts of every arm; all that a blinded reader sees."""
+    """Counts of every arm: where bad arms are played less, they show which ones those are."""
 
     counts: list[CountRow]
+
+
+class TotalsAnswer(Struct):
+    """Counts of all decisions, and since when the oldest is awaited: what a blinded reader sees.
+
+    Plays in blocks are left out: how many they are follows the number of arms in play.
+    """
+
+    decisions: int
+    reward: int
+    missing: int
+    pending: int
+    oldest: str | None
 
 
 class ActiveAnswer(Struct):

@@ -9,7 +9,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import h11
 import uvicorn
@@ -19,6 +19,9 @@ from uli_fast.service.app import HEADERS, Service
 from uli_fast.service.handlers import POLICY
 from uli_fast.service.limits import Limits
 from uli_fast.service.problems import MEDIA, RETRY
+
+if TYPE_CHECKING:
+    from uli_fast.service.page import WatchedService
 
 LONGEST_HEAD = 16 * 1024  # bytes
 BACKLOG = 1024
@@ -127,7 +130,7 @@ class Server(uvicorn.Server):
                 signal.signal(one, handler)
 
 
-def new_server(service: Service, **tls: Any) -> Server:
+def new_server(service: Service | WatchedService, **tls: Any) -> Server:
     """Return a server for an application; ``run(sockets=...)`` runs it until it is told to end."""
     config = uvicorn.Config(
         service,

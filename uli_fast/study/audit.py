@@ -7,43 +7,20 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from uli_fast.errors import StudyDivergedError, StudyError, UliError
-from uli_fast.guarantees import confidence
+from uli_fast.errors import StudyDivergedError, StudyError
 from uli_fast.study.address import Address
+from uli_fast.study.course import StudyCourse, StudyDrop, sum_of
 from uli_fast.study.events import Event
 from uli_fast.study.history import BlockRecord, History
 from uli_fast.study.interface import read_journal
+from uli_fast.study.overview import ArmLine, Begun, Overview, overview_of
 from uli_fast.study.past import Listed, Past
 from uli_fast.study.replay import StudyReplay, as_study_error
+from uli_fast.study.sentences import assumed, certificate_words, recommended
 from uli_fast.study.setup import Setup, first_content
 from uli_fast.study.snapshots import Snapshot, check
-
-
-class StudyDrop(NamedTuple):
-    """The event after which arms were out of play."""
-
-    time: str
-    sequence: int
-    decision: int
-    arms: tuple[int | str, ...]
-    left: int
-
-
-class ArmLine(NamedTuple):
-    """What is known about an arm."""
-
-    arm: int | str
-    active: bool
-    rewards: int
-    missing: int
-    pending: int
-    mean: float | None  # of the rewards that came
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -66,6 +43,7 @@ class Audit:
     bounded: bool  # whether outcomes have a declared range
     widens: bool  # whether missing outcomes are taken at their worst, else they are left out
     assumes: tuple[str, ...]  # everything that the certificate believes; () if there is none
+    overview: Overview  # the same for a page, and how it got there
 
     @property
     def statuses(self) -> Counter[str]:
@@ -116,17 +94,12 @@ def audited(
         source = Listed(events)
         replay = StudyReplay(path, source, first, setup.start())
         made_with = {str(k): str(v) for k, v in record.get("versions", {}).items()}
-    drops, before = [], _active(replay)
+    replay.course = course = StudyCourse(replay)
     snapshots = {snapshot.sequence: snapshot for snapshot in kept}
     for event in events[1:]:
         replay.replay([event])
         if event.sequence in snapshots:
             _check_snapshot(replay, snapshots.pop(event.sequence), first)
-        now = _active(replay)
-        if now != before:
-            gone = tuple(arm for arm in before if arm not in now)
-            drops.append(StudyDrop(event.time, event.sequence, event.decision or 0, gone, len(now)))
-            before = now
     for sequence in snapshots:
         raise StudyDivergedError(f"{path}: there is a snapshot of event {sequence}, which is gone")
     history, blocks = Past(path, first).read(source, replay.player, replay.last)
@@ -141,12 +114,13 @@ def audited(
         history=history,
         blocks=blocks,
         arms=_arm_lines(replay.player, history, blocks),
-        drops=tuple(drops),
-        certificate=_certificate(replay.player),
-        recommended=_recommended(replay.player),
+        drops=tuple(course.drops),
+        certificate=certificate_words(replay.player),
+        recommended=recommended(replay.player),
         bounded=math.isfinite(replay.player.low),
         widens=replay.player.widens and math.isfinite(replay.player.low),
-        assumes=_assumes(replay.player),
+        assumes=assumed(replay.player),
+        overview=overview_of(replay, course, Begun(setup.learner, first.time, made_with)),
     )
 
 
@@ -161,23 +135,19 @@ def _check_snapshot(replay: StudyReplay, snapshot: Snapshot, first: Event) -> No
             )
 
 
-def _active(replay: StudyReplay) -> tuple[int | str, ...]:
-    return tuple(replay.player.active) if replay.player.labels else ()
-
-
 def _arm_lines(player: Any, history: History, blocks: Iterable[BlockRecord]) -> tuple[ArmLine, ...]:
     if not player.labels:
         return ()
     active, intervals = player.active, player.intervals()
     counts = {arm: Counter[str]() for arm in player.labels}
-    sums = dict.fromkeys(player.labels, 0.0)
+    sums: dict[Any, list[float]] = {arm: [] for arm in player.labels}
     for record in history:
         counts[record.arm][record.status] += 1
-        sums[record.arm] += record.reward or 0.0
+        sums[record.arm].append(record.reward or 0.0)
     for block in blocks:
         for arm, (plays, total, missing) in block.sums.items():
             counts[arm].update(reward=plays - missing, missing=missing)
-            sums[arm] += total
+            sums[arm].append(total)
     return tuple(
         ArmLine(
             arm,
@@ -185,43 +155,8 @@ def _arm_lines(player: Any, history: History, blocks: Iterable[BlockRecord]) -> 
             n["reward"],
             n["missing"],
             n["pending"],
-            sums[arm] / n["reward"] if n["reward"] else None,
+            sum_of(sums[arm]) / n["reward"] if n["reward"] else None,
             *intervals[arm],
         )
         for arm, n in counts.items()
     )
-
-
-def _certificate(player: Any) -> str:
-    """Say in a sentence what is certain, and nothing more."""
-    try:
-        c = player.certificate()
-    except UliError as problem:
-        return f"nothing is certified: {problem}"
-    what = "arm in play" if player.labels else c.what
-    claim = "" if c.proved else " (the learner's own claim, not a theorem)"
-    belief = ", if all that is assumed holds" if c.assumes else ""
-    unit = "episode" if isinstance(c.active, int) else "play"
-    plays = f"1 {unit}" if c.round == 2 else f"{c.round - 1} {unit}s"
-    missing = f", missing outcomes ({player.lost}) taken at their worst" if player.lost else ""
-    return (
-        f"with probability {confidence(c.delta)}, over all rounds at once, no {what} is worse "
-        f"than the best by more than {c.bound:.6g} (reward units){claim}{belief}; "
-        f"learned from {plays}{missing}"
-    )
-
-
-def _assumes(player: Any) -> tuple[str, ...]:
-    try:
-        found: tuple[str, ...] = player.certificate().assumes
-    except UliError:
-        return ()
-    return found
-
-
-def _recommended(player: Any) -> str:
-    try:
-        best = player.recommend()
-    except UliError:
-        return "nothing yet"
-    return str(best if isinstance(best, int | str) else np.asarray(best).tolist())

@@ -28,12 +28,12 @@ from uli_fast.errors import (
 )
 from uli_fast.study.address import Address
 from uli_fast.study.events import Event, NewEvent
+from uli_fast.study.following import FollowedStudy
 from uli_fast.study.interface import AnyJournal
 from uli_fast.study.past import Past, Source
 from uli_fast.study.replay import Saved, StudyReplay
 from uli_fast.study.setup import Setup
 from uli_fast.study.snapshots import EVENT, due, made
-from uli_fast.study.view import StudyView
 
 # A copy of all decisions is kept, in memory, after this share of events.
 COPIES = 50
@@ -41,7 +41,7 @@ COPIES = 50
 T = TypeVar("T")
 
 
-class StudyCore(StudyView):
+class StudyCore(FollowedStudy):
     """The part of a study that keeps the player and the journal together."""
 
     def __init__(
@@ -55,6 +55,7 @@ class StudyCore(StudyView):
         self._kept, self._size = 0, 0  # the event of the last snapshot, and its characters
         self._first, self._versions = trace.last, dict[str, str]()
         self._past = Past(path, self._first)
+        self._course = self._reader = None  # until somebody follows it
 
     def _play(self, source: Source) -> None:
         """Play what is there, from a snapshot on or from the beginning."""
@@ -97,6 +98,8 @@ class StudyCore(StudyView):
             self._play_again()
         elif self._journal is not None and self._journal.shared:
             self._catch_up(self._journal)
+        if self._course is not None:
+            self._course.look(self._replay)
         if to_write:
             self._save()
 
@@ -164,6 +167,7 @@ class StudyCore(StudyView):
             replay = StudyReplay.restored(self.path, self._journal, self._setup, self._saved)
         else:
             replay = StudyReplay(self.path, self._journal, self._first, self._setup.start())
+        replay.course = self._course
         replay.replay(self._journal.events(replay.last))
         self._replay = replay
         self._stale = False

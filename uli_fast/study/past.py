@@ -46,7 +46,8 @@ class Listed:
 
     def events(self, last: Event | None = None) -> Iterable[Event]:
         """Return all events, or those after another."""
-        return self._events[last.sequence if last else 0 :]
+        for i in range(last.sequence if last else 0, len(self._events)):  # a slice copies the rest
+            yield self._events[i]
 
     def event(self, sequence: int) -> Event | None:
         """Return the event with a number."""

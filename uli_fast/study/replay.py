@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._typing import B1
 from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError
 from uli_fast.players import revived
 from uli_fast.study import snapshots
 from uli_fast.study.address import Address
+from uli_fast.study.course import StudyCourse, active_of
 from uli_fast.study.events import Event
 from uli_fast.study.history import RECORDS, DecisionRecord, EpisodeRecord, History
 from uli_fast.study.past import Source, asked
@@ -63,6 +65,8 @@ class StudyReplay:
         self.counts: dict[Any, Counter[str]] = {arm: Counter() for arm in player.labels}
         # Not a method: a study that is dropped lets go of its file at once.
         player.queue.recall = partial(_recalled, path, source)
+        self.course: StudyCourse | None = None  # told of all that is noted, where somebody follows
+        self._moves: deque[B1] = deque()  # arms in play after each move that is not noted yet
 
     def saved(self) -> Saved:
         """Return all that is known, to go on from here later."""
@@ -113,6 +117,8 @@ class StudyReplay:
             for event in events:
                 with as_study_error(self.path, event):
                     self._repeat(event, event.content)
+                if self.course is not None:
+                    self.course.look(self)
                 if event.sequence % snapshots.BEHIND == 0:
                     self.player.forget()
 
@@ -139,7 +145,7 @@ class StudyReplay:
         if event.kind not in ("tell", "missing"):
             raise StudyDivergedError(f"{self.path}: event {event.sequence} is of no known kind")
         self.take_in(event.kind, position, content)
-        self.note_tell(event)
+        self.note_tell(event, content)
 
     def take_in(self, kind: str, position: int, content: Mapping[str, Any]) -> None:
         """Let the player learn what became of a decision."""
@@ -147,15 +153,22 @@ class StudyReplay:
             self.player.tell_again(position, content["reward"])
         else:
             self.player.tell_missing(position + 1, content["reason"])
+        self.moved()
+
+    def moved(self) -> None:
+        """Remember which arms are in play after what the player has just learned."""
+        if self.course is not None:
+            self._moves.append(active_of(self.player))
 
     def _repeat_block(self, event: Event, content: dict[str, Any]) -> None:
         id, rows = _check.key("block_id", content["block"]), content["sums"]
         sums = {arm: tuple(row) for arm, *row in rows}
         before = len(self.blocks_told)
         self.player.tell_block(sums, id)
+        self.moved()
         if len(self.blocks_told) == before or self.block_content() != content:
             raise StudyDivergedError(f"{self.path}: event {event.sequence} tells a block again")
-        self.last = event
+        self.note_block(event, content)
 
     @property
     def blocks_told(self) -> tuple[Any, ...]:
@@ -171,12 +184,8 @@ class StudyReplay:
 
     def note(self, event: Event, content: Mapping[str, Any]) -> None:
         """Record an event that the player knows."""
-        if event.kind == "ask":
-            self.note_ask(event, content)
-        elif event.kind == "block":
-            self.last = event
-        else:
-            self.note_tell(event)
+        noted = {"ask": self.note_ask, "block": self.note_block}
+        noted.get(event.kind, self.note_tell)(event, content)
 
     def note_ask(self, event: Event, content: Mapping[str, Any]) -> None:
         """Record a decision."""
@@ -184,9 +193,17 @@ class StudyReplay:
         self.waiting[event.decision] = Waiting(event.sequence, asked(event, content, self.kind))
         if self.counts:
             self.counts[content["arm"]]["pending"] += 1
+        if self.course is not None:
+            self.course.asked(event, content["arm"])
         self.last = event
 
-    def note_tell(self, event: Event) -> None:
+    def note_block(self, event: Event, content: Mapping[str, Any]) -> None:
+        """Record a block of sums."""
+        if self.course is not None:
+            self.course.told_block(event, content, self._moves.popleft())
+        self.last = event
+
+    def note_tell(self, event: Event, content: Mapping[str, Any]) -> None:
         """Record what became of a decision."""
         assert event.decision is not None
         gone = self.waiting.pop(event.decision)
@@ -194,6 +211,8 @@ class StudyReplay:
             of = self.counts[gone.record.arm]
             of["pending"] -= 1
             of["reward" if event.kind == "tell" else "missing"] += 1
+        if self.course is not None:
+            self.course.told(event, gone.record.arm, content, self._moves.popleft())
         self.last = event
 
     def pending(self) -> History:

@@ -251,6 +251,7 @@ class StudySteps(StudyCore):
                 self._stale, draft.touched = was, False
             raise
         if len(player.blocks) > before:
+            self._replay.moved()
             draft.entries.append(NewEvent("block", None, None, self._replay.block_content()))
 
     def _with_blocks(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from uli_fast import _check
 from uli_fast.players._certificate import Certificate
@@ -15,6 +15,16 @@ from uli_fast.study.past import Past, page
 from uli_fast.study.replay import STATUSES, StudyReplay
 
 MOST_RECORDS = 10_000  # of a page
+
+
+class Totals(NamedTuple):
+    """Decisions, those with a reward, missing and awaited ones, and since when the oldest is."""
+
+    decisions: int
+    reward: int
+    missing: int
+    pending: int
+    oldest: str | None  # UTC
 
 
 class StudyView:
@@ -142,6 +152,20 @@ class StudyView:
     def export(self, path: str | Path) -> None:
         """Write the history as CSV, JSON lines (.jsonl) or Parquet, by the suffix of the path."""
         self.history().export(path)
+
+    def totals(self) -> Totals:
+        """Return how many decisions there are and what became of them, whatever the arm.
+
+        Plays that came in blocks are not among them: how many they are follows the number of arms
+        in play, which those who are to see totals only should not be able to tell.
+        """
+        with self._turn():
+            self._get_ready()
+            queue, waiting = self._replay.player.queue, self._replay.waiting
+            decisions, missing, pending = len(queue), queue.told_missing, len(waiting)
+            first = next(iter(waiting.values()), None)
+            oldest = None if first is None else first.record.asked
+            return Totals(decisions, decisions - missing - pending, missing, pending, oldest)
 
     def counts(self) -> dict[Any, dict[str, int]]:
         """Return for every arm how many plays are settled, missing and awaited, blocks included."""

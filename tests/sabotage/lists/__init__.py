@@ -25,6 +25,7 @@ from tests.sabotage.lists import (
     service,
     study,
     verify,
+    watch,
 )
 
 TOPICS = {
@@ -54,6 +55,7 @@ TOPICS = {
         planning,
         experiments,
         results,
+        watch,
     )
 }
 SABOTAGES = tuple(s for topic in TOPICS.values() for s in topic)
