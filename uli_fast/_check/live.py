@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -72,6 +73,16 @@ def told(name: str, value: Any) -> list[tuple[Any, ...]]:
         if not isinstance(one, tuple | list) or len(one) < 2:
             raise ArgumentError(name, f"must be (decision_id, reward) each, got {shown(one)}")
     return [tuple(one) for one in found]
+
+
+def cursor(name: str, value: Any) -> tuple[int, int]:
+    """Return where a page begins: after a decision, and after its event if that is known."""
+    text = (value or "0") if isinstance(value, str) else "?"
+    match = re.fullmatch(r"([0-9]{1,18})(?:\.([0-9]{1,18}))?", text, re.ASCII)
+    if match is None:
+        wanted = "a decision's id, or what the last page gave"
+        raise ArgumentError(name, f"must be {wanted}, got {shown(value)}")
+    return int(match[1]), int(match[2] or 0)
 
 
 def calls(name: str, value: Any, known: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -6,9 +6,11 @@ routes are a list; more may be given, as the page to watch does.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,17 +18,19 @@ import msgspec
 
 from uli_fast.errors import ArgumentError, StudyAccessError, UliError
 from uli_fast.service.desk import Desk
-from uli_fast.service.handlers import Request
+from uli_fast.service.handlers import POLICY, Page, Request
 from uli_fast.service.limits import CLOSE, Limits, Rate, body_of
 from uli_fast.service.metrics import Metrics
+from uli_fast.service.openapi import described
 from uli_fast.service.problems import MEDIA, RETRY, RefusedError, invalid, problem
-from uli_fast.service.routes import ROUTES, Page, Route
+from uli_fast.service.routes import ROUTES, Route
 from uli_fast.service.tokens import Caller, Tokens
+from uli_fast.study.audit import Audit
+from uli_fast.study.events import Event
 from uli_fast.study.study import Study
 
 log = logging.getLogger(__name__)
 
-POLICY = "default-src 'none'; frame-ancestors 'none'"
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -34,7 +38,7 @@ HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-MOST_PARAMETERS = 20
+MOST_PARAMETERS, AUDITED = 20, 1000  # of a request; events read at once
 ANYBODY = Caller("anybody", "anybody")
 
 Message = dict[str, Any]
@@ -62,6 +66,25 @@ class Service:
             id(route): msgspec.json.Decoder(route.body) for route in self.routes if route.body
         }
         self._writer = msgspec.json.Encoder()
+        self._study, self._auditing = study, asyncio.Lock()
+
+    @cached_property
+    def description(self) -> bytes:
+        """What OpenAPI says of it."""
+        return self._writer.encode(described(self.routes, self._tokens is not None))
+
+    async def audit(self) -> Audit:
+        """Check the whole journal in a thread of its own; the desk reads it out page by page."""
+        if self._auditing.locked():
+            raise RefusedError(503, "an audit is under way", ("retry-after", "5"))
+        async with self._auditing:
+            events: list[Event] = []
+            head = (await self.desk.look(lambda study: study.head)).sequence
+            while len(events) < head:
+                after, most = len(events), min(AUDITED, head - len(events))
+                look: Any = partial(Study.events, after=after, most=most)
+                events += await self.desk.look(look)
+            return await asyncio.to_thread(self._study.audited, events)
 
     async def __call__(
         self,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ from uli_fast.players._sets import VectorDecision
 from uli_fast.players.policy_elimination import PolicyDecision
 from uli_fast.service import schemas as s
 from uli_fast.service.wire import Wire
+from uli_fast.study.history import RECORDS, BlockRecord, History
+
+PAGE = 1000  # records that are fetched at once
 
 
 class Client:
@@ -83,18 +88,18 @@ class Client:
 
     def tell_missing(self, decision_id: int, reason: str) -> None:
         """Say that an outcome will never come, and why; saying it again changes nothing."""
-        why = _check.key("reason", reason, _check.LONGEST_REASON)
-        self._wire.post("/v1/tell-missing", {"decision_id": decision_id, "reason": why})
+        self._wire.post("/v1/tell-missing", _missing(decision_id, reason))
 
     def tell_many(self, outcomes: Iterable[tuple[Any, ...]]) -> None:
         """Give the outcomes of several decisions at once, all of them or none."""
         rows = []
-        for id, *outcome in _check.told("outcomes", outcomes):
-            if len(outcome) == 2 and outcome[0] is None:
-                why = _check.key("reason", outcome[1], _check.LONGEST_REASON)
-                rows.append({"decision_id": id, "reason": why})
-            else:
-                rows.append(_told(id, outcome))
+        for i, (id, *outcome) in enumerate(_check.told("outcomes", outcomes)):
+            try:
+                missing = len(outcome) == 2 and outcome[0] is None
+                rows.append(_missing(id, outcome[1]) if missing else _told(id, outcome))
+            except ArgumentError as problem:
+                problem.add_note(f"in outcomes[{i}]")
+                raise
         self._wire.post("/v1/tell-many", {"outcomes": rows})
 
     def tell_block(self, sums: Mapping[Any, tuple[Any, ...]], block_id: str) -> None:
@@ -158,8 +163,7 @@ class Client:
     @property
     def room(self) -> int | None:
         """How many more decisions F allows for before outcomes are told; None: any number."""
-        found: int | None = self._wire.get("/v1/active", s.ActiveAnswer).room
-        return found
+        return self._about().room
 
     def recommend(self) -> Any:
         """Return what looks best so far among what is still in play."""
@@ -176,6 +180,56 @@ class Client:
         bound, envelope = _or(c.bound, math.inf), _or(c.envelope, math.inf)
         active = tuple(c.active) if isinstance(c.active, list) else c.active
         return Certificate(c.round, bound, envelope, c.delta, active, c.proved, tuple(c.assumes))
+
+    def pending(self, older_than: float | timedelta | None = None) -> History:
+        """Return the decisions whose outcome is awaited, or only those asked for that long ago."""
+        age = None if older_than is None else _check.seconds("older_than", older_than)
+        return self._records("/v1/pending", older_than=age)
+
+    def history(self) -> History:
+        """Return every decision and what became of it, read page by page."""
+        return self._records("/v1/history")
+
+    def _records(self, path: str, **query: Any) -> History:
+        rows, after = list[s.RecordAnswer](), None
+        kind = RECORDS[self.outcome_names]
+        while True:
+            found = self._wire.get(path, s.RecordsAnswer, after=after, limit=PAGE, **query)
+            rows += found.records
+            if found.next is None:
+                return History((_record(row, kind) for row in rows), None, kind)
+            after = found.next
+
+    def history_page(self, after: str = "", most: int = 100) -> tuple[History, str]:
+        """Return a page of the history, and after what the next one begins; "" after the last."""
+        _check.cursor("after", after)
+        most, kind = _check.whole("most", most, most=PAGE), RECORDS[self.outcome_names]
+        found = self._wire.get("/v1/history", s.RecordsAnswer, after=after or None, limit=most)
+        rows = (_record(row, kind) for row in found.records)
+        return History(rows, None, kind), found.next or ""
+
+    def blocks(self) -> tuple[BlockRecord, ...]:
+        """Return every block of sums."""
+        found = self._wire.get("/v1/blocks", s.BlocksAnswer).blocks
+        return tuple(
+            BlockRecord(x.id, x.told, {r.arm: (r.plays, r.total, r.missing) for r in x.sums})
+            for x in found
+        )
+
+    def export(self, path: str | Path) -> None:
+        """Write the history as CSV, JSON lines (.jsonl) or Parquet, by the suffix of the path."""
+        self.history().export(path)
+
+    def audit(self) -> s.AuditAnswer:
+        """Have the service check the whole journal: every event, every decision."""
+        found: s.AuditAnswer = self._wire.get("/v1/audit", s.AuditAnswer)
+        return found
+
+    @property
+    def head(self) -> s.HeadAnswer:
+        """The last event: its hash, kept elsewhere, proves later that nothing was cut off."""
+        found: s.HeadAnswer = self._wire.get("/v1/head", s.HeadAnswer)
+        return found
 
     def counts(self) -> dict[Any, dict[str, int]]:
         """Return for every arm how many plays are settled, missing and awaited, blocks included."""
@@ -199,6 +253,10 @@ class Client:
         return f"Client({self._wire.url!r})"
 
 
+def _record(row: s.RecordAnswer, kind: Any) -> Any:
+    return kind(*(getattr(row, name) for name in kind._fields))
+
+
 def _key(request_id: Any) -> str:
     if request_id is None:
         return f"client-{uuid.uuid4().hex}"
@@ -218,6 +276,11 @@ def _told(decision_id: Any, outcome: Sequence[Any]) -> dict[str, Any]:
     if len(outcome) != 2:
         raise ArgumentError("outcome", f"must be what became of it, got {len(outcome)} values")
     return {"decision_id": decision_id, "states": outcome[0], "actions": outcome[1]}
+
+
+def _missing(decision_id: Any, reason: Any) -> dict[str, Any]:
+    why = _check.key("reason", reason, _check.LONGEST_REASON)
+    return {"decision_id": decision_id, "reason": why}
 
 
 def _number(value: Any) -> Any:

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import UNSET
 
+from uli_fast import _check
 from uli_fast.errors import ArgumentError
 from uli_fast.service import schemas as s
+from uli_fast.service.metrics import MEDIA
 from uli_fast.study.replay import shown
 from uli_fast.study.study import Study
+
+# Content Security Policy: an answer loads nothing and stands in no frame, unless it says so.
+POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 if TYPE_CHECKING:
     from uli_fast.service.app import Service
     from uli_fast.service.tokens import Caller
+
+
+MOST_RECORDS = 1000  # of a page
+
+
+@dataclass(frozen=True)
+class Page:
+    """An answer that is no JSON of a schema: a page, a figure, plain text."""
+
+    content: bytes
+    media: str
+    policy: str = POLICY  # what it may load
 
 
 @dataclass(frozen=True)
@@ -119,8 +138,7 @@ async def counts(request: Request) -> s.CountsAnswer:
 
 async def active(request: Request) -> s.ActiveAnswer:
     """Say what is still in play."""
-    found, room = await request.service.desk.look(lambda study: (study.active, study.room))
-    return s.ActiveAnswer(plain(found), room)
+    return s.ActiveAnswer(plain(await request.service.desk.look(lambda study: study.active)))
 
 
 async def about(request: Request) -> s.StudyAnswer:
@@ -132,6 +150,7 @@ async def about(request: Request) -> s.StudyAnswer:
             list(study.outcome_names),
             study.begun,
             study.versions,
+            study.room,
         )
     )
 
@@ -140,6 +159,74 @@ async def head(request: Request) -> s.HeadAnswer:
     """Name the last event."""
     last = await request.service.desk.look(lambda study: study.head)
     return s.HeadAnswer(last.sequence, last.hash, last.time)
+
+
+async def pending(request: Request) -> s.RecordsAnswer:
+    """List the decisions whose outcome is awaited, page by page."""
+    query, age = request.query, request.query.get("older_than")
+    (after, _), most = _check.cursor("after", query.get("after", "")), _limit(query)
+    seconds = None if age is None else _seconds(age)
+    found = await request.service.desk.look(lambda study: study.pending(seconds))
+    rows = list(islice((x for x in found if x.id > after), most + 1))
+    return s.RecordsAnswer(_records(rows[:most]), str(rows[most - 1].id) if rows[most:] else None)
+
+
+async def history(request: Request) -> s.RecordsAnswer:
+    """List every decision and what became of it, page by page."""
+    after, most = request.query.get("after", ""), _limit(request.query)
+    look: Any = lambda study: study.history_page(after, most)  # noqa: E731
+    rows, end = await request.service.desk.look(look)
+    return s.RecordsAnswer(_records(rows), end or None)
+
+
+async def blocks(request: Request) -> s.BlocksAnswer:
+    """List every block of sums."""
+    found = await request.service.desk.look(Study.blocks)
+    return s.BlocksAnswer(
+        [
+            s.BlockAnswer(x.id, x.told, [s.SumsAnswer(arm, *row) for arm, row in x.sums.items()])
+            for x in found
+        ]
+    )
+
+
+async def audit(request: Request) -> s.AuditAnswer:
+    """Check the whole journal: every event, every decision; others need not wait for it."""
+    found = await request.service.audit()
+    lines = [s.ArmLineAnswer(*line) for line in found.arms]
+    drops = [
+        s.DropAnswer(x.time, x.sequence, x.decision, list(x.arms), x.left) for x in found.drops
+    ]
+    return s.AuditAnswer(
+        found.events,
+        found.head,
+        found.begun,
+        found.last,
+        found.versions,
+        len(found.history),
+        dict(found.statuses),
+        dict(found.reasons),
+        lines,
+        drops,
+        found.certificate,
+        found.recommended,
+        list(found.assumes),
+    )
+
+
+async def metrics(request: Request) -> Page:
+    """Give counters and histograms as Prometheus reads them."""
+    look: Any = lambda study: (study.head.sequence, study.awaited)  # noqa: E731
+    events, awaited = await request.service.desk.look(look)
+    text = request.service.metrics.text(
+        queue_length=request.service.desk.waiting, events=events, decisions_awaited=awaited
+    )
+    return Page(text.encode(), MEDIA)
+
+
+async def description(request: Request) -> Page:
+    """Describe this service as OpenAPI does."""
+    return Page(request.service.description, "application/json")
 
 
 async def live(request: Request) -> s.HealthAnswer:
@@ -151,6 +238,23 @@ async def ready(request: Request) -> s.HealthAnswer:
     """Say that the study can be reached."""
     await request.service.desk.look(lambda study: study.head)
     return s.HealthAnswer("ok")
+
+
+def _limit(query: Mapping[str, str]) -> int:
+    given = query.get("limit", "100")
+    if not (given.isascii() and given.isdigit() and 1 <= int(given[:9]) <= MOST_RECORDS):
+        raise ArgumentError("limit", f"must be 1 to {MOST_RECORDS}")
+    return int(given)
+
+
+def _seconds(given: str) -> float:
+    if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?", given, re.ASCII) is None:
+        raise ArgumentError("older_than", "must be seconds")
+    return float(given)
+
+
+def _records(rows: Iterable[Any]) -> list[s.RecordAnswer]:
+    return [s.RecordAnswer(*row) for row in rows]
 
 
 def plain(value: Any) -> Any:

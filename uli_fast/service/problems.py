@@ -87,14 +87,13 @@ def _content(type_: str, title: str, status: int, detail: str) -> dict[str, Any]
 def invalid(error: Exception) -> ArgumentError:
     """Return what is wrong with a body that is no JSON, or not as its schema says."""
     said, _, path = str(error).partition(" - at `$")
-    match = re.match(r"\.?([A-Za-z_]\w*)", path)
+    names = re.findall(r"\.([A-Za-z_]\w*)", path)
     unknown = re.match("Object contains unknown field `(.*)`$|Object missing required", said)
-    if match is None:
+    if not names:
         missing = re.search("field `(.*?)`", said)
         name = missing[1] if unknown and missing else "body"
         return ArgumentError(name, f"{said[:1].lower()}{said[1:]}")
-    kinds = {"reward": errors.RewardRangeError, "decision_id": errors.UnknownDecisionError}
-    return kinds.get(match[1], ArgumentError)(match[1], f"{said[:1].lower()}{said[1:]}")
+    return ArgumentError(names[0], f"{said[:1].lower()}{said[1:]}")
 
 
 def error_of(status: int, body: bytes) -> Exception:
@@ -105,14 +104,14 @@ def error_of(status: int, body: bytes) -> Exception:
         found = {}
     detail = str(found.get("detail") or f"the service answered {status}")
     kinds = {type_of(x): x for x in vars(errors).values() if _is_error(x)}
-    kind = kinds.get(str(found.get("type")), StudyError)
+    kind = kinds.get(str(found.get("type")))
+    if kind is None:
+        kind = errors.StudyUnavailableError if status in (429, 503) else StudyError
     error: Exception
     if issubclass(kind, ArgumentError):
         error = kind(str(found.get("argument")), detail)
     elif status in (401, 403):
         error = errors.StudyAccessError(detail)
-    elif kind is StudyError and status in (429, 503):
-        error = errors.StudyUnavailableError(detail)
     else:
         error = kind(detail)
     for note in found.get("notes", ()):

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from uli_fast.service import handlers as h
 from uli_fast.service import schemas as s
-from uli_fast.service.handlers import Request
-
-
-@dataclass(frozen=True)
-class Page:
-    """An answer that is no JSON: a page, a figure, plain text."""
-
-    content: bytes
-    media: str
-    policy: str = "default-src 'none'; frame-ancestors 'none'"  # what it may load
+from uli_fast.service.handlers import MOST_RECORDS, Request
+from uli_fast.service.metrics import MEDIA
 
 
 @dataclass(frozen=True)
@@ -40,13 +32,24 @@ class Route:
     answer: Any = None  # a schema; None: no content, or a page
     body: Any = None  # a schema
     query: tuple[Parameter, ...] = ()
-    media: str = field(default="application/json")
+    media: str = "application/json"  # of what is answered
 
     @property
     def about(self) -> str:
         """What it does, in a sentence."""
         return (self.handler.__doc__ or "").strip().splitlines()[0]
 
+
+AFTER = Parameter(
+    "after",
+    {"type": "string", "pattern": r"^([0-9]{1,18}(\.[0-9]{1,18})?)?$"},
+    "The id of a decision, or the ``next`` of the page before.",
+)
+LIMIT = Parameter(
+    "limit", {"type": "integer", "minimum": 1, "maximum": MOST_RECORDS, "default": 100}, "Records."
+)
+OLDER_THAN = Parameter("older_than", {"type": "number", "minimum": 0}, "Seconds since asked for.")
+PAGED = (AFTER, LIMIT)
 
 ROUTES = (
     Route("POST", "/v1/ask", "drive", h.ask, s.DecisionAnswer, s.AskBody),
@@ -61,8 +64,14 @@ ROUTES = (
     Route("GET", "/v1/intervals", "read", h.intervals, s.IntervalsAnswer),
     Route("GET", "/v1/active", "read", h.active, s.ActiveAnswer),
     Route("GET", "/v1/counts", "counts", h.counts, s.CountsAnswer),
+    Route("GET", "/v1/pending", "read", h.pending, s.RecordsAnswer, query=(*PAGED, OLDER_THAN)),
+    Route("GET", "/v1/history", "read", h.history, s.RecordsAnswer, query=PAGED),
+    Route("GET", "/v1/blocks", "read", h.blocks, s.BlocksAnswer),
+    Route("GET", "/v1/audit", "read", h.audit, s.AuditAnswer),
     Route("GET", "/v1/study", "read", h.about, s.StudyAnswer),
     Route("GET", "/v1/head", "read", h.head, s.HeadAnswer),
+    Route("GET", "/metrics", "counts", h.metrics, media=MEDIA),
+    Route("GET", "/openapi.json", "anybody", h.description),
     Route("GET", "/health/live", "anybody", h.live, s.HealthAnswer),
     Route("GET", "/health/ready", "anybody", h.ready, s.HealthAnswer),
 )

@@ -64,8 +64,9 @@ def _opened(options: Options) -> Study:
         if problem.argument != "learner":
             raise
         name = "" if options.name is None else f", name={options.name!r}"
+        why = problem.problem.removeprefix("must be given: ")
         raise StudyError(
-            f"{problem.problem}. Begin the study in Python, then serve it: "
+            f"{why}. Begin the study in Python, then serve it: "
             f"uli.Study.open(..., uli.BettingElimination(0.05), ['placebo', 'drug']{name}).close()"
         ) from None
 

@@ -14,8 +14,17 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 Key = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": 1000})]
 Reason = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": 10_000})]
-Whole = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
 Id = Annotated[int, Meta(description="The number of a decision.", extra_json_schema={"minimum": 1})]
+# What the study itself checks, to say what is wrong with it in its own words.
+GivenId = Annotated[
+    Any,
+    Meta(
+        description="The number of a decision.", extra_json_schema={"type": "integer", "minimum": 1}
+    ),
+]
+GivenCount = Annotated[Any, Meta(extra_json_schema={"type": "integer", "minimum": 0})]
+Given = Annotated[Any, Meta(extra_json_schema={"type": "number"})]
+GivenList = Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "integer"}})]
 Arm = Annotated[
     int | str | list[Any],
     Meta(description="A number or name; a vector; a policy, by stage and state."),
@@ -56,18 +65,16 @@ class AskManyBody(Sent):
 class TellBody(Sent):
     """What became of a decision."""
 
-    decision_id: Id
-    reward: float | UnsetType = UNSET
-    states: Annotated[list[int] | UnsetType, Meta(description="Of policies: of stage 1 to H.")] = (
-        UNSET
-    )
-    actions: list[int] | UnsetType = UNSET
+    decision_id: GivenId
+    reward: Given = UNSET
+    states: Annotated[GivenList, Meta(description="Of policies: of stages 1 to H.")] = UNSET
+    actions: GivenList = UNSET
 
 
 class TellMissingBody(Sent):
     """That an outcome will never come."""
 
-    decision_id: Id
+    decision_id: GivenId
     reason: Reason
 
 
@@ -87,9 +94,9 @@ class BlockRow(Sent):
     """Counts and sums of an arm."""
 
     arm: Label
-    plays: Whole
-    total: float
-    missing: Whole = 0
+    plays: GivenCount
+    total: Given
+    missing: GivenCount = 0
 
 
 class TellBlockBody(Sent):
@@ -140,12 +147,21 @@ class RecordsAnswer(Struct):
     next: str | None
 
 
+class SumsAnswer(Struct):
+    """Counts and sums of an arm, as they were told."""
+
+    arm: Label
+    plays: int
+    total: float
+    missing: int
+
+
 class BlockAnswer(Struct):
     """Counts and sums that were told under an id."""
 
     id: str
     told: Time
-    sums: list[BlockRow]
+    sums: list[SumsAnswer]
 
 
 class BlocksAnswer(Struct):
@@ -218,12 +234,11 @@ class CountsAnswer(Struct):
 
 
 class ActiveAnswer(Struct):
-    """What is still in play, and how many more decisions F allows for."""
+    """What is still in play."""
 
     active: Annotated[
         int | list[Any], Meta(description="Arms; how many policies; or the actions left, a mask.")
     ]
-    room: Annotated[int | None, Meta(description="null: any number.")]
 
 
 class StudyAnswer(Struct):
@@ -234,14 +249,58 @@ class StudyAnswer(Struct):
     outcome: Annotated[list[str], Meta(description="What a decision is told.")]
     begun: Time
     versions: dict[str, str]
+    room: Annotated[
+        int | None, Meta(description="Decisions before outcomes are told; null: any number.")
+    ]
 
 
 class HeadAnswer(Struct):
     """The last event: keep it elsewhere to prove later that nothing was cut off."""
 
-    events: int
+    sequence: int
     hash: str
     time: Time
+
+
+class ArmLineAnswer(Struct):
+    """What is known about an arm."""
+
+    arm: Label
+    active: bool
+    rewards: int
+    missing: int
+    pending: int
+    mean: Number
+    low: Number
+    high: Number
+
+
+class DropAnswer(Struct):
+    """The event after which arms were out of play."""
+
+    time: Time
+    sequence: int
+    decision: int
+    arms: list[Label]
+    left: int
+
+
+class AuditAnswer(Struct):
+    """A journal whose chain holds and whose decisions came out the same."""
+
+    events: int
+    head: str
+    begun: Time
+    last: Time
+    versions: dict[str, str]
+    decisions: int
+    statuses: dict[str, int]
+    reasons: dict[str, int]
+    arms: list[ArmLineAnswer]
+    drops: list[DropAnswer]
+    certificate: str
+    recommended: str
+    assumes: list[str]
 
 
 class ProblemAnswer(Struct, omit_defaults=True):

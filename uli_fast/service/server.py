@@ -15,11 +15,13 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from uli_fast.service.app import HEADERS, POLICY, Service
+from uli_fast.service.app import HEADERS, Service
+from uli_fast.service.handlers import POLICY
 from uli_fast.service.limits import Limits
 from uli_fast.service.problems import MEDIA, RETRY
 
 LONGEST_HEAD = 16 * 1024  # bytes
+BACKLOG = 1024
 IDLE = 75  # seconds that a connection is kept without a request
 GRACE = 30  # seconds that answers may take when the service stops
 
@@ -110,7 +112,7 @@ class Server(uvicorn.Server):
 def new_server(service: Service, **tls: Any) -> Server:
     """Return a server for an application; ``run(sockets=...)`` runs it until it is told to end."""
     config = uvicorn.Config(
-        service,  # type: ignore[arg-type]
+        service,
         http=partial(Connection, limits=service.limits),  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
@@ -134,6 +136,7 @@ def bound(host: str, port: int) -> socket.socket:
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
+        made.listen(BACKLOG)  # who comes before the loop runs waits, and is not turned away
     except BaseException:
         made.close()
         raise

@@ -30,7 +30,8 @@ class Wire:
     """Sends requests and reads answers, in any thread; each has a connection of its own."""
 
     def __init__(self, url: str, token: str | None, timeout: float, patience: float) -> None:
-        self.url, self._host, self._port, self._tls, self._base = _address(url)
+        self.url, self._host, self._port, tls, self._base = _address(url)
+        self.context = ssl.create_default_context() if tls else None
         self._timeout = _check.positive("timeout", timeout)
         self._patience = _check.number("patience", patience)
         self._headers = {"user-agent": f"uli-fast/{__version__}", "accept": "application/json"}
@@ -103,12 +104,17 @@ class Wire:
             raise StudyUnavailableError("this client is closed")
         made = getattr(self._local, "made", None)
         if made is None or made[0] != os.getpid():
-            kind = http.client.HTTPSConnection if self._tls else http.client.HTTPConnection
-            made = os.getpid(), kind(self._host, self._port, timeout=self._timeout)
+            made = os.getpid(), self._connected()
             self._local.made = made
             with self._lock:
                 self._open[threading.get_ident()] = made[1]
         return made[1]
+
+    def _connected(self) -> http.client.HTTPConnection:
+        where: Any = {"host": self._host, "port": self._port, "timeout": self._timeout}
+        if self.context is None:
+            return http.client.HTTPConnection(**where)
+        return http.client.HTTPSConnection(**where, context=self.context)
 
     def _drop(self) -> None:
         made = getattr(self._local, "made", None)
@@ -131,9 +137,10 @@ def _address(url: Any) -> tuple[str, str, int | None, bool, str]:
     try:
         parts = urlsplit(url)
         host, port, secret = parts.hostname, parts.port, parts.username or parts.password
+        url.encode("ascii")
     except (AttributeError, TypeError, ValueError):
         raise ArgumentError("url", "must be such as http://127.0.0.1:8321") from None
-    wrong = secret or parts.query or parts.fragment or not url.isascii() or not url.isprintable()
+    wrong = secret or parts.query or parts.fragment or not url.isprintable()
     if parts.scheme not in ("http", "https") or not host or wrong or " " in url:
         raise ArgumentError("url", "must be such as http://127.0.0.1:8321")
     base = parts.path.rstrip("/")

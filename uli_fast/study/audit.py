@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,6 +95,17 @@ class Audit:
 def audit(path: Path | Address, learner: Any = None, arms: Any = None) -> Audit:
     """Check a journal event by event; anything wrong is a StudyError."""
     events, kept = read_journal(path)
+    return audited(path, events, kept, learner, arms)
+
+
+def audited(
+    path: Path | Address,
+    events: Sequence[Event],
+    kept: Iterable[Snapshot] = (),
+    learner: Any = None,
+    arms: Any = None,
+) -> Audit:
+    """Check events that were read from a journal, and what was kept of how things were."""
     if not events:
         raise StudyError(f"{path} holds no study yet")
     first = events[0]

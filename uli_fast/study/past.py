@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Protocol
 
 from uli_fast.study.events import Event
@@ -29,6 +30,12 @@ class Source(Protocol):
     def told(self, decision: int) -> Event | None:
         """Return the event that says what became of a decision."""
 
+    def asks(self, sequence: int, decision: int, most: int) -> list[Event]:
+        """Return the events of decisions after an event and a decision, the first of them."""
+
+    def told_among(self, first: int, last: int) -> list[Event]:
+        """Return the events that say what became of any of these decisions."""
+
 
 class Listed:
     """Events that were read from a copy of a file."""
@@ -54,8 +61,17 @@ class Listed:
 
     def told(self, decision: int) -> Event | None:
         """Return the event that says what became of a decision."""
-        of_it = (e for e in self._events if e.decision == decision and e.kind != "ask")
-        return next(of_it, None)
+        return next(iter(self.told_among(decision, decision)), None)
+
+    def asks(self, sequence: int, decision: int, most: int) -> list[Event]:
+        """Return the events of decisions after an event and a decision, the first of them."""
+        after = (e for e in self._events[max(sequence, 0) :] if e.kind == "ask")
+        return list(islice((e for e in after if (e.decision or 0) > decision), most))
+
+    def told_among(self, first: int, last: int) -> list[Event]:
+        """Return the events that say what became of any of these decisions."""
+        told = (e for e in self._events if e.kind != "ask" and e.decision is not None)
+        return [e for e in told if first <= (e.decision or 0) <= last]
 
 
 class Past:
@@ -98,12 +114,43 @@ class Past:
         if event.kind == "ask":
             self._records[position:] = [asked(event, content, kind)]
         else:
-            found = dict[str, Any](told=event.time)
-            if event.kind == "tell":
-                found |= {"status": "reward"} | player.outcome(position, content["reward"])
-            else:
-                found |= {"status": "missing", "reason": content["reason"]}
-            self._records[position] = self._records[position]._replace(**found)
+            self._records[position] = settled(self._records[position], event, content, player)
+
+
+def page(
+    source: Source, player: Any, last: Event, after: tuple[int, int], most: int
+) -> tuple[list[DecisionRecord | EpisodeRecord], tuple[int, int] | None]:
+    """Return the records of decisions after one, and after which the next page begins.
+
+    A place is the number of a decision, and that of its event if it is known, else 0. Whatever the
+    length of the study, only the events of the page are read; those in between are skipped by the
+    journal, if the event is not known.
+    """
+    decision, sequence = after
+    event = source.event(sequence) if sequence else None
+    if event is None or (event.kind, event.decision) != ("ask", decision):
+        sequence = decision  # the first event is no decision: none comes earlier
+    kind = RECORDS[player.outcome_names]
+    events = [e for e in source.asks(sequence, decision, most + 1) if e.sequence <= last.sequence]
+    shown, more = events[:most], len(events) > most
+    if not shown:
+        return [], None
+    found = {e.decision: asked(e, e.content, kind) for e in shown}
+    for told in source.told_among(shown[0].decision or 0, shown[-1].decision or 0):
+        if told.decision in found and told.sequence <= last.sequence:
+            found[told.decision] = settled(found[told.decision], told, told.content, player)
+    end = (shown[-1].decision or 0, shown[-1].sequence) if more else None
+    return list(found.values()), end
+
+
+def settled(record: Any, event: Event, content: Mapping[str, Any], player: Any) -> Any:
+    """Return the record of a decision with what became of it."""
+    found = dict[str, Any](told=event.time)
+    if event.kind == "tell":
+        found |= {"status": "reward"} | player.outcome(record.id - 1, content["reward"])
+    else:
+        found |= {"status": "missing", "reason": content["reason"]}
+    return record._replace(**found)
 
 
 def asked(event: Event, content: Mapping[str, Any], kind: Any) -> Any:

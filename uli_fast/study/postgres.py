@@ -134,6 +134,18 @@ class PostgresJournal(SnapshotReader):
         """Return the event that says what became of a decision."""
         return self._found(sql.TOLD, decision)
 
+    def asks(self, sequence: int, decision: int, most: int) -> list[Event]:
+        """Return the events of decisions after an event and a decision, the first of them."""
+        return self._listed(sql.ASKS, sequence, decision, most)
+
+    def told_among(self, first: int, last: int) -> list[Event]:
+        """Return the events that say what became of any of these decisions."""
+        return self._listed(sql.TOLD_AMONG, first, last)
+
+    def _listed(self, statement: str, *values: Any) -> list[Event]:
+        rows = self._read(statement, (self.path.name, *values))
+        return [check_own(self.path, Event._make(row)) for row in rows]
+
     def decisions(self, sequence: int) -> int:
         """Return how many decisions there were after an event."""
         event = self._found(sql.LAST_ASK, sequence)

@@ -105,6 +105,10 @@ EVENT = f"SELECT {_FIELDS} FROM uli_fast.event WHERE study = %s AND sequence = %
 ASKED = f"""SELECT {_FIELDS} FROM uli_fast.event
 WHERE study = %s AND request IS NOT NULL AND {REQUEST_HASH} = ANY (%s::bytea[])"""
 TOLD = f"SELECT {_FIELDS} FROM uli_fast.event WHERE study = %s AND decision = %s AND kind <> 'ask'"
+TOLD_AMONG = f"""SELECT {_FIELDS} FROM uli_fast.event
+WHERE study = %s AND decision BETWEEN %s AND %s AND kind <> 'ask'"""
+ASKS = f"""SELECT {_FIELDS} FROM uli_fast.event
+WHERE study = %s AND sequence > %s AND kind = 'ask' AND decision > %s ORDER BY sequence LIMIT %s"""
 LAST_ASK = f"""SELECT {_FIELDS} FROM uli_fast.event
 WHERE study = %s AND sequence <= %s AND kind = 'ask' ORDER BY sequence DESC LIMIT 1"""
 SNAPSHOTS = """SELECT sequence, content, hash FROM uli_fast.snapshot

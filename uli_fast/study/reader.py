@@ -77,6 +77,22 @@ class JournalReader(SnapshotReader):
         """Return the event that says what became of a decision."""
         return self._found("SELECT * FROM event WHERE decision = ? AND kind <> 'ask'", decision)
 
+    def asks(self, sequence: int, decision: int, most: int) -> list[Event]:
+        """Return the events of decisions after an event and a decision, the first of them."""
+        after = "SELECT * FROM event WHERE sequence > ? AND kind = 'ask' AND decision > ?"
+        return self._listed(f"{after} ORDER BY sequence LIMIT ?", (sequence, decision, most))
+
+    def told_among(self, first: int, last: int) -> list[Event]:
+        """Return the events that say what became of any of these decisions."""
+        among = "SELECT * FROM event WHERE decision BETWEEN ? AND ? AND kind <> 'ask'"
+        return self._listed(among, (first, last))
+
+    def _listed(self, sql: str, values: tuple[Any, ...]) -> list[Event]:
+        with refused(self.path):
+            self._roll_back()
+            rows = self._run(sql, values)
+        return [check_own(self.path, Event(*row)) for row in rows]
+
     def _found(self, sql: str, value: Any) -> Event | None:
         """Look an event up; it must be what was recorded, whatever its neighbours are."""
         with refused(self.path):

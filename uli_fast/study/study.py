@@ -9,7 +9,7 @@ does not come out the same is an error, never a guess. A long journal is played 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -20,6 +20,7 @@ from uli_fast.players._arms import Decision
 from uli_fast.players._sets import VectorDecision
 from uli_fast.players.policy_elimination import PolicyDecision
 from uli_fast.study.address import Address, located
+from uli_fast.study.events import Event, check_link
 from uli_fast.study.faults import fault_point
 from uli_fast.study.interface import AnyJournal, no_file_yet, open_journal, read_journal
 from uli_fast.study.leftovers import refused
@@ -251,6 +252,22 @@ class Study(StudySteps):
             self._get_ready()
             found: dict[int | str, int] = self._with_blocks().allocation()
             return found
+
+    def audited(self, events: Sequence[Event]) -> Audit:
+        """Check what ``events`` has returned, from the first one on, and say what happened.
+
+        It waits for nobody, and nobody waits for it. The chain is checked again, snapshots are
+        not looked at.
+        """
+        from uli_fast.study.audit import audited
+
+        last = None
+        for event in events:
+            check_link(self.path, last, event)
+            last = event
+        arms = self._setup.arguments.get("arms")
+        own = (None, None) if self._setup.plain else (self.learner, arms)
+        return audited(self.path, events, (), *own)
 
     # Looking; the rest is in view.py.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from uli_fast import _check
 from uli_fast.players._certificate import Certificate
 from uli_fast.study.events import Event
 from uli_fast.study.history import BlockRecord, History
-from uli_fast.study.past import Past
+from uli_fast.study.past import Past, page
 from uli_fast.study.replay import STATUSES, StudyReplay
+
+MOST_RECORDS = 10_000  # of a page
 
 
 class StudyView:
@@ -60,6 +63,13 @@ class StudyView:
             self._get_ready()
             return self._replay.last
 
+    @property
+    def awaited(self) -> int:
+        """How many decisions have no outcome yet."""
+        with self._turn():
+            self._get_ready()
+            return len(self._replay.waiting)
+
     def recommend(self) -> Any:
         """Return what looks best so far among what is still in play."""
         with self._turn():
@@ -93,6 +103,31 @@ class StudyView:
     def history(self) -> History:
         """Return every decision and what became of it."""
         return self._happened()[0]
+
+    def history_page(self, after: str = "", most: int = 100) -> tuple[History, str]:
+        """Return a page of the history, and after what the next one begins; "" after the last.
+
+        ``after`` is the id of a decision, or what the last page gave. Only the page is read.
+        """
+        place = _check.cursor("after", after)
+        most = _check.whole("most", most, most=MOST_RECORDS)
+        with self._turn():
+            self._get_ready()
+            replay = self._replay
+            found, end = page(replay.source, replay.player, replay.last, place, most)
+        records = History(found, replay.path, replay.kind)
+        return records, "" if end is None else "{}.{}".format(*end)
+
+    def events(self, after: int = 0, most: int = 1000) -> list[Event]:
+        """Return the events after a number, as they were recorded, the first of them."""
+        after, most = _check.whole("after", after, 0), _check.whole("most", most)
+        with self._turn():
+            self._get_ready()
+            source = self._replay.source
+            last = source.event(after) if after else None
+            if after and last is None:
+                return []
+            return list(islice(source.events(last), most))
 
     def blocks(self) -> tuple[BlockRecord, ...]:
         """Return every block of sums."""
