@@ -24,6 +24,7 @@ from tests.sabotage.lists import (
     rewards,
     study,
     verify,
+    workers,
 )
 
 TOPICS = {
@@ -47,6 +48,7 @@ TOPICS = {
         older,
         study,
         postgres,
+        workers,
         race,
         replay,
         planning,
