@@ -178,7 +178,7 @@ def main(patients=10_000, *ways):
         found = whole(way, patients)
         print(f"{way}: {words(found)}", flush=True)
         total += found
-    print(f"{words(total)}: all that was acknowledged is there once, with the same arm for ever")
+    print(f"{words(total)}: all that was acknowledged is there once, the same arm on every repeat")
 
 
 if __name__ == "__main__":

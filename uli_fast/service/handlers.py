@@ -277,6 +277,11 @@ def _more(state: int | None) -> dict[str, int]:
     return {} if state is None else {"state": state}
 
 
-def _outcome(body: s.TellBody) -> Iterable[Any]:
-    """Return what is told, in the order that ``Study.tell`` has."""
-    return [x for x in (body.reward, body.states, body.actions) if x is not UNSET]
+def _outcome(body: s.TellBody) -> tuple[Any, ...]:
+    """Return what is told, as ``Study.tell`` has it: a reward, or states and actions."""
+    episode = [x for x in (body.states, body.actions) if x is not UNSET]
+    if body.reward is not UNSET and not episode:
+        return (body.reward,)
+    if body.reward is UNSET and len(episode) == 2:
+        return tuple(episode)
+    raise ArgumentError("outcome", "must be a reward, or states and actions")
