@@ -198,6 +198,13 @@ CHECKS = (
         ),
     ),
     Check(
+        "B26",
+        "the service under bad requests: no 500, nobody in where they do not belong",
+        "requests made up from its description; tokens wrong, missing, of another role, timed; "
+        "too long, too slow, too many; names and ids that are HTML, headers, paths or SQL",
+        pytest("tests/service", "-m", "slow or not slow"),
+    ),
+    Check(
         "B27",
         "snapshots damaged, stale, swapped or forged: truth from the journal, never a wrong answer",
         "every player with late, missing and repeated outcomes; contents, hashes and numbers "
