@@ -1,4 +1,4 @@
-"""The reliability campaign: ``make reliability``, under 25 minutes on two cores.
+"""The reliability campaign: ``make reliability``, about half an hour on two cores.
 
 Runs every check below, two at a time, and writes docs/reliability.md: what was asked, what was
 run, what came out. The quick parts of it are in the ordinary tests as well.
