@@ -12,9 +12,10 @@ One setting, ``TRIAL``, says where the study is. In PostgreSQL, where every work
 
 Behind a service, which alone has it open, be it in a file or in a database:
 
-    TRIAL=trial.db python intake.py                   # begins the study
-    uli serve trial.db --port 8001 --token-file tokens
-    TRIAL=http://127.0.0.1:8001 TRIAL_TOKEN=... gunicorn intake:app
+    TRIAL=trial.db python intake.py                               # begins the study
+    uli token intake --role drive --token-file tokens             # prints a token
+    uli serve trial.db --token-file tokens
+    TRIAL=http://127.0.0.1:8321 TRIAL_TOKEN=uli_... gunicorn intake:app
 
 In a file, which is for one process; its threads share it:
 

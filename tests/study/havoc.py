@@ -68,8 +68,8 @@ def the_trial():
 def happenings(stage, kills, restarts, rng):
     """Return what is to happen, in any order; restarts and stops come in two kinds each."""
     stops = min(STOPS, restarts) if stage.database else 0
-    hows = [(signal.SIGTERM, signal.SIGKILL)[i % 2] for i in range(restarts)]
-    modes = [("fast", "immediate")[i % 2] for i in range(stops)]
+    hows = [(signal.SIGKILL, signal.SIGTERM)[i % 2] for i in range(restarts)]
+    modes = [("immediate", "fast")[i % 2] for i in range(stops)]
     what = [("kills", lambda: stage.app.kill_worker(rng))] * kills
     what += [("restarts", lambda how=how: stage.server.restart(how)) for how in hows]
     what += [("stops", lambda mode=mode: stop(stage.database, mode, rng)) for mode in modes]
@@ -178,7 +178,7 @@ def main(patients=10_000, *ways):
         found = whole(way, patients)
         print(f"{way}: {words(found)}", flush=True)
         total += found
-    print(f"{words(total)}: all that was acknowledged is there once, with the same arm for ever")
+    print(f"{words(total)}: all that was acknowledged is there once, the same arm on every repeat")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import pytest
 
 import uli_fast as uli
 from tests.study.live import SE
+from tests.study.places import File
+from tests.study.test_workers import said
 from tests.study.web import ROOT, Service
 from uli_fast.errors import StudyDivergedError
 
@@ -47,17 +49,34 @@ def test_two_services_serve_one_study(services, database):
     assert [r.reward for r in history] == [1.0, 0.0, None, 1.0]
 
 
+def test_a_copy_of_a_driven_file_holds_all_that_was_acknowledged_before(clinic, folder, path):
+    (backup,) = re.findall(r"```python\n((?:(?!```).)*def backup.*?)\n\n\nwith", PAGE, re.DOTALL)
+    space, log, copies = {"uli": uli}, folder / "log", []
+    exec(backup, space)
+    clinic.start(do="treat", path=str(path), patients=1500, log=str(log), pause=0.0005)
+    while len(copies) < 12 and clinic.alive():
+        known = len(said(log)) if log.exists() else 0
+        if known > 50 * len(copies):
+            events, head = space["backup"](path, folder / "copy.db")
+            assert events > known
+            copies.append((events, head))
+    clinic.stop()
+    assert len(copies) == 12
+    events = File(path).events()
+    assert all(events[n - 1].hash == head for n, head in copies)
+
+
 def test_an_answer_that_is_cut_off_is_asked_for_again():
     """As by a service that is killed while it answers."""
     body = b'{"id":3,"arm":"drug","probability":1.0}'
     head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode()
 
     def answer(listening):
-        for said in (head, head + body[:9], head + body):
+        for part in (head, head + body[:9], head + body):
             connection, _ = listening.accept()
             with connection:
                 connection.recv(65_536)
-                connection.sendall(said)
+                connection.sendall(part)
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=answer, args=[listening], daemon=True)

@@ -4,8 +4,10 @@ import pytest
 
 from tests.study import havoc
 
+ways = pytest.mark.parametrize("way", havoc.WAYS, ids=lambda way: way.replace(" ", "-"))
 
-@pytest.mark.parametrize("way", havoc.WAYS)
+
+@ways
 def test_nothing_is_lost_when_workers_and_servers_die(folder, way, request):
     server = None
     if "PostgreSQL" in way:
@@ -18,7 +20,7 @@ def test_nothing_is_lost_when_workers_and_servers_die(folder, way, request):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", havoc.WAYS)
+@ways
 def test_nothing_is_lost_in_50_kills_5_restarts_and_3_stops(way):
     found = havoc.whole(way)
     assert found["broken off"] > 10  # kills did meet requests under way

@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from urllib.parse import urlencode
 
 from tests.study.clinic import outcome
-from tests.support.processes import Program, free_port, wait_for_port
+from tests.support.processes import Program, free_port, wait_for
 from uli_fast.service.tokens import new_token
 
 ROOT = Path(__file__).parent.parent.parent
@@ -37,7 +37,7 @@ class Gunicorn:
         command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{self.port}"]
         command += ["--no-control-socket", "--graceful-timeout", "10", "intake:app"]
         self._program = Program(command, self._log, self._environment, EXAMPLE)
-        wait_for_port(self.port)
+        wait_for(self.port, "/health")
 
     def stop(self, how=signal.SIGTERM):
         return self._program.stop(how)
@@ -79,7 +79,7 @@ class Service:
 
     def start(self):
         self._program = Program(self._command, self._log, {"PYTHONPATH": str(ROOT)})
-        wait_for_port(self.port)
+        wait_for(self.port, "/health/ready")
 
     def stop(self, how=signal.SIGTERM):
         return self._program.stop(how)

@@ -1,5 +1,6 @@
 """Programs that tests start, and that are gone when the test is: failed, interrupted or killed."""
 
+import http.client
 import os
 import signal
 import socket
@@ -95,13 +96,18 @@ def free_port():
     raise AssertionError("all ports are taken")
 
 
-def wait_for_port(port, seconds=60.0):
-    """Wait until somebody listens."""
+def wait_for(port, path, seconds=60.0):
+    """Wait until a server answers, and well."""
     until = time.monotonic() + seconds
     while True:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=seconds).close()
-            return
-        except ConnectionRefusedError:
-            assert time.monotonic() < until, f"nobody listens on port {port}"
-            time.sleep(0.02)
+            connection.request("GET", path)
+            if connection.getresponse().status == 200:
+                return
+        except (OSError, http.client.HTTPException):
+            pass
+        finally:
+            connection.close()
+        assert time.monotonic() < until, f"nobody answers {path} on port {port}"
+        time.sleep(0.02)

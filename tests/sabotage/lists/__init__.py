@@ -26,6 +26,7 @@ from tests.sabotage.lists import (
     study,
     verify,
     watch,
+    workers,
 )
 
 TOPICS = {
@@ -50,6 +51,7 @@ TOPICS = {
         study,
         postgres,
         service,
+        workers,
         race,
         replay,
         planning,
