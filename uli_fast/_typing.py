@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +16,8 @@ I8: TypeAlias = NDArray[np.int8]
 B1: TypeAlias = NDArray[np.bool_]
 # Reward sums: int64 for Bernoulli arms (exact to 10**18), float64 otherwise.
 Total: TypeAlias = NDArray[Any]
+
+AnyPath: TypeAlias = str | os.PathLike[str] | None
 
 Played: TypeAlias = Literal["skip", "rounds"]
 Engine: TypeAlias = Literal["auto", "skip", "rounds"]  # "auto" becomes one of the others
