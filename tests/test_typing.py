@@ -104,6 +104,7 @@ uli.PolicyElimination(method="slow")
 uli.compare([learner], problem, 10)[0.5]
 uli.OwnLearner(3)
 uli.race([1, 2], 3, [1, 2, 3])
+uli.replay(learner, "log.csv", assignment="chance")
 """
 
 
@@ -126,4 +127,4 @@ def test_decisions_engines_and_modes_are_what_they_are(tmp_path):
 def test_every_slip_is_found(tmp_path):
     lines = [int(said.split(":")[1]) for said in said_of(tmp_path, WRONG)]
     first = WRONG.split("\n").index('uli.simulate(learner, problem, 1000, engine="fast")') + 1
-    assert sorted(set(lines)) == list(range(first, first + 17))
+    assert sorted(set(lines)) == list(range(first, first + 18))

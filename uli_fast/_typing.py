@@ -32,5 +32,6 @@ Play: TypeAlias = Literal["deterministic", "stochastic"]
 Method: TypeAlias = Literal["auto", "plain", "trie", "search"]
 Drawing: TypeAlias = Literal["gap", "regret", "certificate", "actions"]
 PlanDrawing: TypeAlias = Literal["dropping", "inferior"]
+Assignment: TypeAlias = Literal["any", "randomized"]  # how the arms of a log came about
 About: TypeAlias = Literal["list", "population"]  # whose averages a race compares
 Stopped: TypeAlias = Literal["one left", "all left within eps", "no instances left"]
