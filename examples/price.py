@@ -72,9 +72,10 @@ def bought(runs: Runs) -> str:
     trial = uli.datasets.load("isis2")
     done = float((runs.last_mistake() <= PATIENTS).mean())
     lost = int((runs.eliminated_at[:, trial.gaps.argmin()] > 0).sum())
+    random = PATIENTS * trial.gaps.mean()
     return (
         f"only the best arm is left within the trial in {done:.0%} of {runs.replications:,} "
-        f"runs; the best one was dropped in {lost}; arms at random cost {PATIENTS * trial.gaps.mean():.0f}"
+        f"runs; the best one was dropped in {lost}; arms at random cost {random:.0f}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,6 +17,8 @@ B1: TypeAlias = NDArray[np.bool_]
 # Reward sums: int64 for Bernoulli arms (exact to 10**18), float64 otherwise.
 Total: TypeAlias = NDArray[Any]
 
+AnyPath: TypeAlias = str | os.PathLike[str] | None
+
 Played: TypeAlias = Literal["skip", "rounds"]
 Engine: TypeAlias = Literal["auto", "skip", "rounds"]  # "auto" becomes one of the others
 MetaMode: TypeAlias = Literal["paper", "sharp", "sharp-0.7"]
@@ -29,5 +32,6 @@ Play: TypeAlias = Literal["deterministic", "stochastic"]
 Method: TypeAlias = Literal["auto", "plain", "trie", "search"]
 Drawing: TypeAlias = Literal["gap", "regret", "certificate", "actions"]
 PlanDrawing: TypeAlias = Literal["dropping", "inferior"]
+Assignment: TypeAlias = Literal["any", "randomized"]  # how the arms of a log came about
 About: TypeAlias = Literal["list", "population"]  # whose averages a race compares
 Stopped: TypeAlias = Literal["one left", "all left within eps", "no instances left"]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._support.html import as_shown, facts
 from uli_fast._typing import F64
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RuleError
 from uli_fast.guarantees import betting_looks, phase_bounds
@@ -36,8 +37,28 @@ def confidence(delta: float) -> str:
 class Guarantee:
     """With probability 1 - delta, every round's gap is at most ``bound(t)``.
 
-    ``formula`` names a proved bound, or "user" for the ``function`` of an
-    elimination framework, which is the user's claim and not checked here.
+    ``learner.guarantee(problem)`` or ``learner.guarantee(K)`` makes it. What to call first:
+    ``bound(t)``, ``rounds_until(eps)``, ``regret(T)``.
+
+    Attributes
+    ----------
+    formula
+        The name of a proved bound; or "user" for a ``function`` that is the user's claim and is
+        not checked here.
+    delta
+        The probability with which it may fail.
+    scale
+        Reward units per unit of the formula.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> promise = uli.SuccessiveElimination(0.05).guarantee(2)
+    >>> promise.proved, promise.bound(10**6) < promise.bound(10**4)
+    (True, True)
+    >>> last = promise.rounds_until(0.1)
+    >>> promise.bound(last) > 0.1 >= promise.bound(last + 1)
+    True
     """
 
     formula: str
@@ -216,6 +237,27 @@ class Guarantee:
         if self.formula == "SE-MAB-schedule":
             return self.scale * se_mab_above(t, self.delta, self.parameters)
         return np.asarray(self.bound(t))
+
+    @as_shown
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, Any]] = [
+            (f"at round {t:,}", f"at most {self.bound(t):.3g}") for t in (100, 10**4, 10**6, 10**9)
+        ]
+        for share in (0.1, 0.05, 0.01):
+            eps = share * self.scale
+            rows.append((f"within {eps:.3g} after", self._after(eps)))
+        kind = f"proved: {self.formula}" if self.proved else "a user's claim, not proved"
+        title = f"With probability {confidence(self.delta)}, the gap of every round"
+        given = "".join(f", {name} = {value:g}" for name, value in self.parameters.items())
+        return facts(title, rows, kind + given)
+
+    def _after(self, eps: float) -> str:
+        """Say after how many rounds every decision is within eps."""
+        try:
+            last = self.rounds_until(eps)
+        except (ArgumentError, NoGuaranteeError) as reason:
+            return f"unknown: {reason}"
+        return f"{last:,} rounds" if last < 10**15 else f"about 1e{math.log10(last):.0f} rounds"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold; a user's function cannot be kept."""

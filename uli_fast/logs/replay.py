@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import B1, I64
+from uli_fast._typing import B1, I64, Assignment
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.learners._arms import ArmLearner
 from uli_fast.learners._kinds import arm_learner
@@ -31,7 +31,7 @@ def replay(
     arms: Any = None,
     low: float = 0.0,
     high: float = 1.0,
-    assignment: str = "any",
+    assignment: Assignment = "any",
 ) -> Replay:
     """Say what a log of past outcomes would have shown.
 

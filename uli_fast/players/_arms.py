@@ -40,8 +40,24 @@ class Decision(NamedTuple):
 
 
 class Player(RewardPlayer[Decision]):
-    """Live decisions on K arms.
+    """Live decisions on K arms: ``learner.start(arms)`` makes it.
 
+    What to call first: ``ask()`` for a decision, ``tell(id, reward)`` for its reward,
+    ``tell_missing(id, reason)`` where none will come; ``active``, ``recommend()``,
+    ``intervals()``, ``certificate()`` for what is known; ``state()`` to save it.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> player = uli.BettingElimination(0.05).start(["red", "green"])
+    >>> for _ in range(200):
+    ...     decision = player.ask()
+    ...     player.tell(decision.id, float(decision.arm == "red"))
+    >>> player.recommend(), player.active
+    ('red', ('red',))
+
+    Notes
+    -----
     ``arm_state`` is what the algorithm has learned, as its kernel has it. ``known`` is the highest
     lower and the lowest upper bound so far of each mean, on the unit scale: the event of a proof
     is one for all rounds, and on it all intervals hold at once.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from uli_fast._support.html import as_shown, facts, listing
 from uli_fast._typing import B1, F64
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import confidence
@@ -20,7 +21,14 @@ class Certificate(NamedTuple):
     """With probability 1 - delta, over all rounds at once, nothing that may be played is worse.
 
     That is every active arm, or every policy that the learner may still choose.
-    It rests on settled rewards only, whatever has been asked for since.
+    It rests on settled rewards only, whatever has been asked for since. ``player.certificate()``
+    and ``study.certificate()`` make it; ``sentence`` says it in words.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> uli.SuccessiveElimination(0.05).start(2).certificate().bound
+    1.0
     """
 
     round: int  # the first round that the settled rewards decide on
@@ -38,18 +46,34 @@ class Certificate(NamedTuple):
 
     def __repr__(self) -> str:
         """Say in words what is certain, and in which unit."""
-        what = f"every {self.what} is within {self.bound:.6g} (reward units) of the best"
-        if math.isinf(self.bound):
-            what = f"nothing is known yet about any {self.what}"
-        claim = "" if self.proved else ", by the learner's own claim"
         active = self.active
         if isinstance(active, tuple) and len(active) > MOST_SHOWN:
             active = len(active)
         return (
-            f"Certificate(with probability {confidence(self.delta)}, over all rounds at once, "
-            f"{what}{claim}; round={self.round}, envelope={self.envelope:.6g}, "
+            f"Certificate({self.sentence}; round={self.round}, envelope={self.envelope:.6g}, "
             f"active={_many(active)}, assumes={self.assumes!r})"
         )
+
+    @property
+    def sentence(self) -> str:
+        """What is certain, in words."""
+        what = f"every {self.what} is within {self.bound:.6g} (reward units) of the best"
+        if math.isinf(self.bound):
+            what = f"nothing is known yet about any {self.what}"
+        claim = "" if self.proved else ", by the learner's own claim"
+        sure = f"with probability {confidence(self.delta)}, over all rounds at once"
+        return f"{sure}, {what}{claim}"
+
+    @as_shown
+    def _repr_html_(self) -> str:
+        active = self.active
+        rows: list[tuple[str, Any]] = [
+            ("in play", listing(active) if isinstance(active, tuple) else _many(active)),
+            ("from round", f"{self.round:,}"),
+            ("F alone", f"{self.envelope:.6g}"),
+            *(("assumes", each) for each in self.assumes),
+        ]
+        return facts(self.sentence[:1].upper() + self.sentence[1:], rows)
 
     @property
     def what(self) -> str:

@@ -10,9 +10,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
+import numpy as np
+
 from uli_fast import _check
 from uli_fast._check import Labels
-from uli_fast.errors import StateError
+from uli_fast._support.html import as_shown, facts, listing
+from uli_fast.errors import StateError, UliError
 from uli_fast.players._certificate import Certificate
 from uli_fast.players._described import describe
 from uli_fast.players._queue import DecisionQueue
@@ -101,6 +104,35 @@ class LivePlayer:
         asked = len(self.queue)
         counts = f"{asked} asked, {asked - len(self.pending)} settled"
         return f"{type(self).__name__}({self.learner!r}, {self._what()}, {counts})"
+
+    @as_shown
+    def _repr_html_(self) -> str:
+        return facts(repr(self.learner), self.facts())
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return what is to be known first: who is in play, what is awaited, what is certain."""
+        try:
+            certain = self.certificate().sentence
+        except UliError as reason:
+            certain = f"nothing: {reason}"
+        asked, awaited = len(self.queue), len(self.pending)
+        return [
+            ("decides on", self._what()),
+            ("in play", self._in_play()),
+            ("decisions", f"{asked:,} asked, {asked - awaited:,} told, {awaited:,} awaited"),
+            ("certain", certain),
+        ]
+
+    def _in_play(self) -> str:
+        """Say who is in play."""
+        if self.region is not None:
+            return f"points of {self.region!r}"
+        found: Any = getattr(self, "active", ())
+        if isinstance(found, tuple):
+            return f"{listing(found)} ({len(found)} of {len(self.labels)})"
+        if isinstance(found, np.ndarray):
+            return f"{int(found.sum()):,} actions at all stages and states"
+        return f"{found:,} policies" if found < 10**15 else "more than 1e15 policies"
 
     def forget(self) -> None:
         """Drop the settled decisions, if they are needed no more than to be told again.

@@ -13,7 +13,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import B1, F64, I64
-from uli_fast.errors import ArgumentError, MissingExtraError, ReportError, UnsupportedError
+from uli_fast.errors import ArgumentError, ReportError, UnsupportedError
 from uli_fast.report.bounds import reference
 from uli_fast.report.canvas import (
     POINTS,
@@ -26,6 +26,7 @@ from uli_fast.report.canvas import (
     widths,
 )
 from uli_fast.report.figures_models import checked_grid, draw_actions, draw_certificates
+from uli_fast.report.sheet import sheet
 from uli_fast.report.tables import short_name
 from uli_fast.report.turning import ahead_from, comparable, rival_among
 from uli_fast.report.words import listed, number
@@ -46,11 +47,13 @@ def figure_of(
     path: str | os.PathLike[str] | None = None,
     names: Sequence[str] | None = None,
     grid: tuple[int, int] | None = None,
-) -> Figure:
+    ax: Any = None,
+) -> Any:
     """Draw the "gap" still to come, or the "regret", of some Runs on log-log axes.
 
     Of those that look at plausible models, also the "certificate", and the "actions" left; these
     as maps of a ``grid`` world, (rows, columns), if it is one. The others are left out there.
+    Return the figure, or the Axes on which it was drawn where they were given.
     """
     _check.one_of("what", what, tuple(_DRAWINGS))
     draw, lines = _DRAWINGS[what], lines_of(runs, names or [short_name(x) for x in runs])
@@ -65,14 +68,8 @@ def figure_of(
         if what != "actions":
             raise ArgumentError("grid", f"is for the actions left, not for {what!r}")
         draw = partial(draw_actions, grid=checked_grid([line.runs for line in lines], grid))
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("plot needs matplotlib: pip install 'uli-fast[report]'") from None
-
-    figure = Figure(figsize=(9.0, 5.5), layout="constrained")
+    figure, axes = sheet(ax, 9.0, 5.5)
     target = checked_target(figure, path)
-    axes: Any = figure.subplots()
     draw(axes, lines)
     title = f"{runs[0].problem}; replications: {runs[0].replications}"
     axes.set_title(title, fontsize=10, parse_math=False)
@@ -81,7 +78,7 @@ def figure_of(
         for text in legend.get_texts():
             text.set_parse_math(False)
     save_figure(figure, target)
-    return figure
+    return figure if ax is None else ax
 
 
 def checked_target(figure: Figure, path: str | os.PathLike[str] | None) -> Path | None:

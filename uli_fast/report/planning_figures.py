@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from uli_fast import _check
-from uli_fast.errors import MissingExtraError
 from uli_fast.planning.fixed_trial import LARGEST_GROUP
 from uli_fast.report.canvas import POINTS, Line, lines_of, log_ticks, rows, widths
 from uli_fast.report.figures import checked_target, save_figure
 from uli_fast.report.planning import FIXED
+from uli_fast.report.sheet import sheet
 from uli_fast.report.words import label, number
 from uli_fast.results.characteristics import NEVER, OperatingCharacteristics
 from uli_fast.results.metrics import on_inferior
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Sizes at which the usual trial's power is drawn.
 SIZES = 60
@@ -33,17 +30,15 @@ def plan_lines(plan: OperatingCharacteristics) -> list[Line]:
 
 
 def figure_of_plan(
-    plan: OperatingCharacteristics, what: str, path: str | os.PathLike[str] | None
-) -> Figure:
+    plan: OperatingCharacteristics,
+    what: str,
+    path: str | os.PathLike[str] | None,
+    ax: Any = None,
+) -> Any:
     """Draw "dropping" or "inferior", and write the figure if a path is given."""
     _check.one_of("what", what, tuple(DRAWINGS))
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("plot needs matplotlib: pip install 'uli-fast[report]'") from None
-    figure = Figure(figsize=(9.0, 5.5), layout="constrained")
+    figure, axes = sheet(ax, 9.0, 5.5)
     target = checked_target(figure, path)
-    axes: Any = figure.subplots()
     drawing(plan, what)(axes, plan_lines(plan))
     axes.set_title(f"{plan.problem}; trials: {plan.replications}", fontsize=10, parse_math=False)
     handles, _ = axes.get_legend_handles_labels()
@@ -51,7 +46,7 @@ def figure_of_plan(
         for text in axes.legend(fontsize=8).get_texts():
             text.set_parse_math(False)
     save_figure(figure, target)
-    return figure
+    return figure if ax is None else ax
 
 
 def drawing(plan: OperatingCharacteristics, what: str) -> Callable[[Any, Sequence[Line]], None]:

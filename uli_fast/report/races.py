@@ -16,6 +16,7 @@ from uli_fast.guarantees import confidence
 from uli_fast.report.canvas import rows
 from uli_fast.report.figures import checked_target, save_figure
 from uli_fast.report.page import render, write_page
+from uli_fast.report.sheet import new_figure
 from uli_fast.report.svg import inline_svg
 from uli_fast.report.tables import plain_table
 from uli_fast.report.words import label, listed, number, squeezed
@@ -102,11 +103,7 @@ def draw_lengths(axes: Any, ranking: Sequence[Standing]) -> None:
 
 def race_figure(race: Race, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw intervals and lengths side by side."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("plot needs matplotlib: pip install 'uli-fast[report]'") from None
-    figure = Figure(figsize=(10.0, 1.6 + 0.3 * len(race.ranking)), layout="constrained")
+    figure = new_figure(10.0, 1.6 + 0.3 * len(race.ranking))
     target = checked_target(figure, path)
     left, right = figure.subplots(1, 2)
     draw_intervals(left, race.ranking)

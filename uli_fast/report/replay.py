@@ -13,13 +13,13 @@ from uli_fast.errors import MissingExtraError
 from uli_fast.report.canvas import DASHES, log_ticks, pens, thinned
 from uli_fast.report.figures import checked_target, save_figure
 from uli_fast.report.page import render, write_page
+from uli_fast.report.sheet import sheet
 from uli_fast.report.svg import inline_svg
 from uli_fast.report.tables import plain_table
 from uli_fast.report.words import label, listed, number, squeezed
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
     from rich.table import Table
 
     from uli_fast.results.replay import Replay
@@ -120,22 +120,16 @@ def draw_intervals(axes: Any, replay: Replay) -> None:
     axes.grid(True, which="major", alpha=0.3)
 
 
-def figure_of(replay: Replay, path: str | os.PathLike[str] | None = None) -> Figure:
+def figure_of(replay: Replay, path: str | os.PathLike[str] | None = None, ax: Any = None) -> Any:
     """Draw the intervals with a legend, and keep them as an image."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("plot needs matplotlib: pip install 'uli-fast[report]'") from None
-
-    figure = Figure(figsize=(9.0, 5.5), layout="constrained")
+    figure, axes = sheet(ax, 9.0, 5.5)
     target = checked_target(figure, path)
-    axes: Any = figure.subplots()
     draw_intervals(axes, replay)
     axes.set_title(headline(replay), fontsize=10, parse_math=False)
     for text in axes.legend(loc="upper right", fontsize=8).get_texts():
         text.set_parse_math(False)
     save_figure(figure, target)
-    return figure
+    return figure if ax is None else ax
 
 
 def write_replay(replay: Replay, path: str | os.PathLike[str], title: str | None = None) -> None:

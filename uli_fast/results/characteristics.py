@@ -6,17 +6,18 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import B1, F64, I64, PlanDrawing
+from uli_fast._typing import B1, F64, I64, AnyPath, PlanDrawing
 from uli_fast.results import metrics
 from uli_fast.results.metrics import LEVEL, Mean, Share
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.table import Table
 
@@ -191,13 +192,23 @@ class OperatingCharacteristics:
 
         return arms_table(self)
 
+    @overload
     def plot(
-        self, path: str | os.PathLike[str] | None = None, what: PlanDrawing = "dropping"
-    ) -> Figure:
-        """Draw when inferior arms are dropped, or how many patients they get ("inferior")."""
+        self, path: AnyPath = None, what: PlanDrawing = "dropping", *, ax: None = None
+    ) -> Figure: ...
+    @overload
+    def plot(self, path: AnyPath = None, what: PlanDrawing = "dropping", *, ax: Axes) -> Axes: ...
+    def plot(
+        self, path: AnyPath = None, what: PlanDrawing = "dropping", *, ax: Axes | None = None
+    ) -> Figure | Axes:
+        """Draw when inferior arms are dropped, or how many patients they get ("inferior").
+
+        Return a figure, or ``ax`` if it was given to draw on.
+        """
         from uli_fast.report.planning_figures import figure_of_plan
 
-        return figure_of_plan(self, what, path)
+        shown: Figure | Axes = figure_of_plan(self, what, path, ax)
+        return shown
 
     def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
         """Write one self-contained HTML page: tables, figures, what the numbers mean."""

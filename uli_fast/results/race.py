@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from uli_fast._support.html import as_shown
 from uli_fast._typing import F64, I64, About, Stopped
 from uli_fast.guarantees import confidence
 from uli_fast.players._certificate import Certificate
@@ -42,8 +43,29 @@ class MissingScore(NamedTuple):
 class Race:
     """The verdict of a race; ``uli.race`` makes it.
 
-    ``ranking`` begins with those still in the race, the leader first, and goes on with those
-    dropped, the last one first.
+    What to call first: ``race.best``, ``race.verdict()``, ``race.table()``, ``race.plot()``,
+    ``race["candidate"]``, ``race.certificate``.
+
+    Attributes
+    ----------
+    best
+        The leader of those still in the race.
+    ranking
+        A Standing for everybody: those still in the race, the leader first, and then those
+        dropped, the last one first.
+    stopped
+        Why the race ended: "one left", "all left within eps" or "no instances left".
+    evaluations, full
+        Evaluations made, and those of all candidates on all instances.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> def score(who, instance):
+    ...     return float(who == "good")
+    >>> race = uli.race(["good", "bad"], score, list(range(100)), seed=1)
+    >>> race.best, race.verdict(), race["bad"].beaten_by
+    ('good', 'good is the best', 'good')
     """
 
     best: str  # the leader of those still in the race
@@ -73,7 +95,11 @@ class Race:
         return self.full - self.evaluations
 
     def __getitem__(self, name: str) -> Standing:
-        return next(x for x in self.ranking if x.name == name)
+        for standing in self.ranking:
+            if standing.name == name:
+                return standing
+        known = ", ".join(repr(x.name) for x in self.ranking[:20])
+        raise KeyError(f"there is no {name!r}: the candidates are {known}")
 
     def verdict(self) -> str:
         """Say in a sentence what came out."""
@@ -105,6 +131,12 @@ class Race:
         from uli_fast.report.races import race_frame
 
         return race_frame(self)
+
+    @as_shown
+    def _repr_html_(self) -> str:
+        from uli_fast.report.notebook import race_html
+
+        return race_html(self)
 
     def __repr__(self) -> str:
         return (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from uli_fast._support.text import label
-from uli_fast._typing import B1, F64, I64
+from uli_fast._typing import B1, F64, I64, AnyPath
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import confidence
 from uli_fast.learners._arms import ArmLearner
@@ -15,6 +15,7 @@ from uli_fast.players._certificate import Certificate
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.table import Table
 
@@ -91,11 +92,19 @@ class Replay:
 
         return table_of(self)
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw the intervals over the rows of the log."""
+    @overload
+    def plot(self, path: AnyPath = None, *, ax: None = None) -> Figure: ...
+    @overload
+    def plot(self, path: AnyPath = None, *, ax: Axes) -> Axes: ...
+    def plot(self, path: AnyPath = None, *, ax: Axes | None = None) -> Figure | Axes:
+        """Draw the intervals over the rows of the log.
+
+        Return a figure, or ``ax`` if it was given to draw on.
+        """
         from uli_fast.report.replay import figure_of
 
-        return figure_of(self, path)
+        shown: Figure | Axes = figure_of(self, path, ax)
+        return shown
 
     def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
         """Write one self-contained HTML page."""

@@ -8,12 +8,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from inspect import Signature
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._typing import B1, F64, I64, Drawing
+from uli_fast._support.html import as_shown
+from uli_fast._typing import B1, F64, I64, AnyPath, Drawing
 from uli_fast.errors import (
     NoGuaranteeError,
     UnsupportedError,
@@ -25,6 +27,7 @@ from uli_fast.results.tables import stacked
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.table import Table
 
@@ -33,10 +36,18 @@ LARGEST_POLICIES = 256 * 2**20
 
 
 class Runs(RunRecord):
-    """M replications of a learner on a problem, P recorded rounds, K arms.
+    """What happened in the replications of a learner on a problem.
 
-    Everything the uniform last-iterate guarantee asks of a run is here, over all
-    rounds and not over the recorded ones only.
+    ``uli.simulate`` and ``uli.play`` make it, and ``Runs.load`` reads it. What to call first:
+
+    - ``runs.table()``, ``runs.plot()``, ``runs.report("page.html")`` to look at it;
+    - ``runs.regret``, ``runs.plays``, ``runs.rounds``, ``runs.to_pandas()`` for the numbers;
+    - ``runs.holds``, ``runs.worst_ratio``, ``runs.coverage()`` for the guarantee, which is checked
+      at every round and not at the recorded ones only;
+    - ``runs.last_mistake()``, ``runs.mistakes(eps)``, ``runs.eliminated_at`` for when it settled;
+    - ``runs.save(folder)`` to keep it.
+
+    Arrays have M replications, P recorded rounds and K arms; ``len(runs)`` is M.
 
     Attributes
     ----------
@@ -61,7 +72,21 @@ class Runs(RunRecord):
         Phase by phase, where the learner has phases; whether all estimates were good enough:
         every interval or phase estimate that was made by the horizon held its mean. Its law
         is the same in both engines.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> problem = uli.BernoulliBandit([0.7, 0.5])
+    >>> runs = uli.simulate(uli.BettingElimination(0.05), problem, 10**6, 20, seed=1)
+    >>> len(runs), runs.regret.shape[0], runs.final_plays.shape
+    (20, 20, (20, 2))
+    >>> bool(runs.holds.all())
+    True
     """
+
+    # It is made by those above. The constructor takes all the names of a record, as it always
+    # did, and would be the first screen of help(Runs).
+    __signature__ = Signature()
 
     @property
     def speed(self) -> float:
@@ -164,20 +189,42 @@ class Runs(RunRecord):
 
         return runs_table([self])
 
+    @overload
     def plot(
         self,
-        path: str | os.PathLike[str] | None = None,
+        path: AnyPath = None,
         what: Drawing = "gap",
         grid: tuple[int, int] | None = None,
-    ) -> Figure:
+        *,
+        ax: None = None,
+    ) -> Figure: ...
+    @overload
+    def plot(
+        self,
+        path: AnyPath = None,
+        what: Drawing = "gap",
+        grid: tuple[int, int] | None = None,
+        *,
+        ax: Axes,
+    ) -> Axes: ...
+    def plot(
+        self,
+        path: AnyPath = None,
+        what: Drawing = "gap",
+        grid: tuple[int, int] | None = None,
+        *,
+        ax: Axes | None = None,
+    ) -> Figure | Axes:
         """Draw the gap still to come under F, or the "regret", on log-log axes.
 
         Of ModelElimination also the "certificate" at every look, and how many "actions" are left
         in each state of each stage; with ``grid``, (rows, columns), as maps of a grid world.
+        Return a figure, or ``ax`` if it was given to draw on.
         """
         from uli_fast.report.figures import figure_of
 
-        return figure_of(what, [self], path, grid=grid)
+        shown: Figure | Axes = figure_of(what, [self], path, grid=grid, ax=ax)
+        return shown
 
     def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
         """Write one self-contained HTML page: verdict, tables, figures, data, caveats."""
@@ -190,6 +237,18 @@ class Runs(RunRecord):
         from uli_fast.report.tables import runs_frame
 
         return runs_frame(self)
+
+    def __len__(self) -> int:
+        return self.replications
+
+    def __bool__(self) -> bool:
+        return True
+
+    @as_shown
+    def _repr_html_(self) -> str:
+        from uli_fast.report.notebook import runs_html
+
+        return runs_html(self)
 
     def __repr__(self) -> str:
         return (

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from uli_fast import _check
+from uli_fast._support.html import as_shown, facts
+from uli_fast.errors import StudyError
 from uli_fast.players._certificate import Certificate
 from uli_fast.study.events import Event
 from uli_fast.study.history import BlockRecord, History
@@ -40,6 +42,18 @@ class StudyView:
     def _get_ready(self, to_write: bool = False) -> None:
         """Have the player where the journal is."""
         raise NotImplementedError
+
+    @as_shown
+    def _repr_html_(self) -> str:
+        now: list[tuple[str, str]] = []
+        with self._turn():
+            try:
+                self._get_ready()
+            except StudyError as problem:  # closed, or its database is away
+                now.append(("now", f"{problem}; below is what was known last"))
+            player = self._replay.player
+            rows = [*now, ("learner", repr(player.learner)), *player.facts()]
+        return facts(f"Study {self._replay.path}", rows)
 
     @property
     def arms(self) -> tuple[int | str, ...]:
