@@ -110,6 +110,16 @@ def test_what_is_not_explained_is_found():
     assert list(missing_words("Silent", Silent)) == ["Silent.speak needs a docstring"]
 
 
+def test_what_pages_would_fetch_is_found(tmp_path):
+    offline = extension("offline")
+    good = '<a href="https://example.org">there</a> <img src="_images/here.svg">'
+    (tmp_path / "good.html").write_text(good)
+    assert offline.fetched(tmp_path) == []
+    (tmp_path / "bad.html").write_text('<script async src="https://example.org/x.js"></script>')
+    (tmp_path / "bad.css").write_text("@font-face { src: url(//example.org/f.woff2) }")
+    assert len(offline.fetched(tmp_path)) == 2
+
+
 def test_a_new_name_is_picked_up(monkeypatch):
     monkeypatch.setattr(uli, "__all__", [*uli.__all__, "Newcomer"])
     monkeypatch.setattr(uli, "Newcomer", type("Newcomer", (), {}), raising=False)

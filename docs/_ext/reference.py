@@ -28,10 +28,12 @@ FOLDER = "api"
 OF_A_LEARNER = ("guarantee", "start", "planned", "g", "start_phase")
 # The same of everything else: public within the package, and nothing to call from outside.
 INSIDE = frozenset(
-    """absorb adopt arms_info certified check_horizon check_state check_supply content count
-    decision drawn_again forget has_block_law iid informed joined law load load_part
-    noise_subgaussian own proves recount refuse_contradiction retrace runs_out save_part
-    slope_norm started_with unit_means unit_noise unit_optimal widens""".split()
+    """absorb adopt arms_info certified check_horizon check_state check_supply content count counted
+    decision decisions drawn_again eliminates eliminates_arms forget has_all_gaps has_block_law
+    has_gaps has_regret iid informed joined known_gaps law learners_in_order load_part looks made
+    makes_looks noise_subgaussian of oracle_work own plays_by_arm policy_phases proves recount
+    refuse_contradiction retrace row_names runs_out save_part slope_norm spanners started_with
+    unit unit_means unit_noise unit_optimal widens worse_gaps Player.load""".split()
 )
 # Classes that users are given rather than make: how they are made is no concern of theirs.
 GIVEN = {
@@ -183,7 +185,10 @@ def members(kind: type) -> dict[str, Any]:
     if issubclass(kind, BaseException):
         return {}
     bases = [base for base in kind.__mro__ if base.__module__.startswith("uli_fast")]
-    found = {name: value for base in reversed(bases) for name, value in vars(base).items()}
+    found: dict[str, Any] = {}
+    for base in bases:  # its own members first
+        for name, value in vars(base).items():
+            found.setdefault(name, value)
     kept = {name: value for name, value in found.items() if _shows(kind, name, value)}
     if _is_learner(kind):
         kept = {name: kept[name] for name in OF_A_LEARNER if name in kept}
@@ -195,7 +200,7 @@ def _is_learner(kind: type) -> bool:
 
 
 def _shows(kind: type, name: str, value: Any) -> bool:
-    if name.startswith("_") or name in INSIDE:
+    if name.startswith("_") or {name, f"{kind.__name__}.{name}"} & INSIDE:
         return False
     told = inspect.getdoc(kind) or ""  # what its own docstring explains is not told twice
     if isinstance(value, property | cached_property):
@@ -272,6 +277,8 @@ def _hide_making(
     made = {row.name for row in (*_registry.LEARNERS, *_registry.PROBLEMS, *_registry.ARM_SETS)}
     if signature and what in ("class", "exception") and value.__name__ not in made:
         return "", ""
+    if signature and "<factory>" in signature:
+        return signature.replace("<factory>", f"{type(value().base).__name__}()"), ""
     return None
 
 
