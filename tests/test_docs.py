@@ -19,7 +19,6 @@ ROOT = Path(__file__).parent.parent
         "docs/coming_from_mabwiser.md",
         "docs/coming_from_rlberry.md",
         "docs/coming_from_smpybandits.md",
-        "docs/get_started.md",
         "docs/live.md",
         "docs/mdps.md",
         "docs/open_questions.md",
@@ -27,6 +26,7 @@ ROOT = Path(__file__).parent.parent
         "docs/rivals.md",
         "docs/races.md",
         "docs/replay.md",
+        "docs/get_started.md",
         "docs/experiments.md",
     ],
 )
