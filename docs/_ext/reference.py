@@ -1,8 +1,9 @@
 """Pages of the API reference: one for every public name, in groups, written before each build.
 
 Names come from the package itself: learners, problems and arm sets from its registry, the rest
-from ``__all__``. A new one is on a page without being listed here, at worst on that of "other"
-names. tests/test_reference.py compares, and asks every name for its docstring and its example.
+from ``__all__``. A new one is on a page without being listed here: under "Also", on the page of the
+room that it comes from. tests/test_reference.py compares, and asks every name for its docstring and
+its example.
 """
 
 from __future__ import annotations
@@ -108,9 +109,24 @@ def pages() -> tuple[Page, ...]:
     ]
     listed = {name for page in found for section in page.sections for name in section.names}
     others = tuple(name for name in public_names() if name not in listed)
-    if others:
-        found.append(Page("other", "Other names", (Section("Other names", "", others),)))
+    for at, page in enumerate(found):
+        here = tuple(name for name in others if _page_of(name) == page.stem)
+        if here:
+            also = Section("Also", "", here)
+            found[at] = page._replace(sections=(*page.sections, also))
     return tuple(found)
+
+
+def _page_of(name: str) -> str:
+    """Return the page for a name that none lists, by the room it comes from."""
+    room = getattr(resolved(name), "__module__", "").split(".")[1:2]
+    rooms = {
+        "live": ("players", "service", "study"),
+        "planning": ("guarantees", "planning"),
+        "races": ("logs", "races"),
+        "problems": ("problems",),
+    }
+    return next((stem for stem, known in rooms.items() if room and room[0] in known), "simulating")
 
 
 def _learners() -> Iterator[Section]:
@@ -271,11 +287,11 @@ def write(docs: Path) -> None:
 def _hide_making(
     app: Any, what: str, name: str, value: Any, options: Any, signature: str | None, returned: Any
 ) -> tuple[str, str] | None:
-    """Leave out how a class is made if users only ever receive it, and write one out by hand."""
+    """Leave out how a class is made if its docstring does: users only ever receive it."""
     if value is uli.LinearBandit:  # its __new__ chooses between arms and a set
         return "(theta, arms=None, *, arm_set=None, sigma=1.0, noise='gaussian', names=None)", ""
-    made = {row.name for row in (*_registry.LEARNERS, *_registry.PROBLEMS, *_registry.ARM_SETS)}
-    if signature and what in ("class", "exception") and value.__name__ not in made:
+    told = "\nParameters\n---" in (inspect.getdoc(value) or "")
+    if signature and what in ("class", "exception") and not told:
         return "", ""
     if signature and "<factory>" in signature:
         return signature.replace("<factory>", f"{type(value().base).__name__}()"), ""
