@@ -32,7 +32,7 @@ nitpick_ignore_regex = [(r"py:.*", r"[A-Z]|.*[ ,()].*")]
 # Tutorials are executed whenever they are read; one that fails fails the build.
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 300
 nb_execution_in_temp = True
 nb_merge_streams = True
 nb_ipywidgets_js: dict[str, Any] = {}  # there are none, and pages fetch nothing

@@ -25,8 +25,8 @@ def extension(name):
 reference = extension("reference")
 NAMES = reference.public_names()
 LISTED = [name for page in reference.pages() for part in page.sections for name in part.names]
-# They are shown by the examples of what returns them.
-WITHOUT_EXAMPLES = {"Comparison", "Guarantee", "Race", "Runs"}
+# They are shown by the examples of what returns them; a client needs a service to talk to.
+WITHOUT_EXAMPLES = {"Client", "Comparison", "Guarantee", "Race", "Runs"}
 MADE = {row.name for row in (*LEARNERS, *PROBLEMS, *ARM_SETS)}
 
 
@@ -110,9 +110,21 @@ def test_what_is_not_explained_is_found():
     assert list(missing_words("Silent", Silent)) == ["Silent.speak needs a docstring"]
 
 
+def test_what_pages_would_fetch_is_found(tmp_path):
+    offline = extension("offline")
+    good = '<a href="https://example.org">there</a> <img src="_images/here.svg">'
+    (tmp_path / "good.html").write_text(good)
+    assert offline.fetched(tmp_path) == []
+    (tmp_path / "bad.html").write_text('<script async src="https://example.org/x.js"></script>')
+    (tmp_path / "bad.css").write_text("@font-face { src: url(//example.org/f.woff2) }")
+    assert len(offline.fetched(tmp_path)) == 2
+
+
 def test_a_new_name_is_picked_up(monkeypatch):
     monkeypatch.setattr(uli, "__all__", [*uli.__all__, "Newcomer"])
-    monkeypatch.setattr(uli, "Newcomer", type("Newcomer", (), {}), raising=False)
-    last = reference.pages()[-1]
-    assert last.title == "Other names" and last.sections[0].names == ("Newcomer",)
+    known = {"__module__": "uli_fast.service.newcomer"}
+    monkeypatch.setattr(uli, "Newcomer", type("Newcomer", (), known), raising=False)
+    pages = {page.stem: page for page in reference.pages()}
+    assert pages["live"].sections[-1].names == ("Newcomer",)
+    assert "~uli_fast.Newcomer" in reference.table_page(pages["live"])
     assert ".. autoclass:: Newcomer" in reference.object_page("Newcomer")

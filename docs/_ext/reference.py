@@ -1,8 +1,9 @@
 """Pages of the API reference: one for every public name, in groups, written before each build.
 
 Names come from the package itself: learners, problems and arm sets from its registry, the rest
-from ``__all__``. A new one is on a page without being listed here, at worst on that of "other"
-names. tests/test_reference.py compares, and asks every name for its docstring and its example.
+from ``__all__``. A new one is on a page without being listed here: under "Also", on the page of the
+room that it comes from. tests/test_reference.py compares, and asks every name for its docstring and
+its example.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ FOLDER = "api"
 OF_A_LEARNER = ("guarantee", "start", "planned", "g", "start_phase")
 # The same of everything else: public within the package, and nothing to call from outside.
 INSIDE = frozenset(
-    """absorb adopt arms_info certified check_horizon check_state check_supply content count
-    decision drawn_again forget has_block_law iid informed joined law load load_part
-    noise_subgaussian own proves recount refuse_contradiction retrace runs_out save_part
-    slope_norm started_with unit_means unit_noise unit_optimal widens""".split()
+    """absorb adopt arms_info certified check_horizon check_state check_supply content count counted
+    decision decisions drawn_again eliminates eliminates_arms forget has_all_gaps has_block_law
+    has_gaps has_regret iid informed joined known_gaps law learners_in_order load_part looks made
+    makes_looks noise_subgaussian of oracle_work own plays_by_arm policy_phases proves recount
+    refuse_contradiction retrace row_names runs_out save_part slope_norm spanners started_with
+    unit unit_means unit_noise unit_optimal widens worse_gaps Player.load""".split()
 )
 # Classes that users are given rather than make: how they are made is no concern of theirs.
 GIVEN = {
@@ -106,9 +109,24 @@ def pages() -> tuple[Page, ...]:
     ]
     listed = {name for page in found for section in page.sections for name in section.names}
     others = tuple(name for name in public_names() if name not in listed)
-    if others:
-        found.append(Page("other", "Other names", (Section("Other names", "", others),)))
+    for at, page in enumerate(found):
+        here = tuple(name for name in others if _page_of(name) == page.stem)
+        if here:
+            also = Section("Also", "", here)
+            found[at] = page._replace(sections=(*page.sections, also))
     return tuple(found)
+
+
+def _page_of(name: str) -> str:
+    """Return the page for a name that none lists, by the room it comes from."""
+    room = getattr(resolved(name), "__module__", "").split(".")[1:2]
+    rooms = {
+        "live": ("players", "service", "study"),
+        "planning": ("guarantees", "planning"),
+        "races": ("logs", "races"),
+        "problems": ("problems",),
+    }
+    return next((stem for stem, known in rooms.items() if room and room[0] in known), "simulating")
 
 
 def _learners() -> Iterator[Section]:
@@ -183,7 +201,10 @@ def members(kind: type) -> dict[str, Any]:
     if issubclass(kind, BaseException):
         return {}
     bases = [base for base in kind.__mro__ if base.__module__.startswith("uli_fast")]
-    found = {name: value for base in reversed(bases) for name, value in vars(base).items()}
+    found: dict[str, Any] = {}
+    for base in bases:  # its own members first
+        for name, value in vars(base).items():
+            found.setdefault(name, value)
     kept = {name: value for name, value in found.items() if _shows(kind, name, value)}
     if _is_learner(kind):
         kept = {name: kept[name] for name in OF_A_LEARNER if name in kept}
@@ -195,7 +216,7 @@ def _is_learner(kind: type) -> bool:
 
 
 def _shows(kind: type, name: str, value: Any) -> bool:
-    if name.startswith("_") or name in INSIDE:
+    if name.startswith("_") or {name, f"{kind.__name__}.{name}"} & INSIDE:
         return False
     told = inspect.getdoc(kind) or ""  # what its own docstring explains is not told twice
     if isinstance(value, property | cached_property):
@@ -266,12 +287,14 @@ def write(docs: Path) -> None:
 def _hide_making(
     app: Any, what: str, name: str, value: Any, options: Any, signature: str | None, returned: Any
 ) -> tuple[str, str] | None:
-    """Leave out how a class is made if users only ever receive it, and write one out by hand."""
+    """Leave out how a class is made if its docstring does: users only ever receive it."""
     if value is uli.LinearBandit:  # its __new__ chooses between arms and a set
         return "(theta, arms=None, *, arm_set=None, sigma=1.0, noise='gaussian', names=None)", ""
-    made = {row.name for row in (*_registry.LEARNERS, *_registry.PROBLEMS, *_registry.ARM_SETS)}
-    if signature and what in ("class", "exception") and value.__name__ not in made:
+    told = "\nParameters\n---" in (inspect.getdoc(value) or "")
+    if signature and what in ("class", "exception") and not told:
         return "", ""
+    if signature and "<factory>" in signature:
+        return signature.replace("<factory>", f"{type(value().base).__name__}()"), ""
     return None
 
 
