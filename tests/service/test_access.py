@@ -230,6 +230,26 @@ def test_a_slow_body_is_cut_off(serve):
     assert answer.startswith(b"HTTP/1.1 408") and b"connection: close" in answer
 
 
+def test_who_does_not_read_the_answer_is_cut_off(serve):
+    page = Route("GET", "/page", "anybody", a_long_page)
+    served = serve(limits=Limits(answer_seconds=0.3), routes=(page,))
+    with socket.create_connection(("127.0.0.1", served.port)) as one:
+        one.sendall(b"GET /page HTTP/1.1\r\nhost: x\r\n\r\n")
+        while not served.server.server_state.connections:
+            time.sleep(0.01)
+        end = time.monotonic() + 10.0
+        while served.server.server_state.connections and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not served.server.server_state.connections
+    status, _, content = served.send("GET", "/page")
+    assert status == 200 and len(content) == 2**25
+
+
+async def a_long_page(request):
+    """Show much."""
+    return Page(bytes(2**25), "text/plain")
+
+
 def test_a_head_that_is_too_long_is_refused(serve):
     answer = raw(serve(), b"GET /health/live HTTP/1.1\r\n" + b"x: y\r\n" * 10_000 + b"\r\n")
     assert b"HTTP/1.1 400" in answer or b"!cut off" in answer
@@ -318,6 +338,27 @@ def test_what_waited_shares_a_commit(serve):
     gate.set()
     [t.join() for t in asks]
     assert calls == [1, 8] and served.study.head.sequence == 10
+
+
+def test_what_was_queued_at_a_stop_is_answered(serve):
+    served, gate = serve(), threading.Event()
+    slow, found, begun = served.study.together, [], threading.Event()
+    served.study.together = lambda calls: (begun.set(), gate.wait(10), slow(calls))[2]
+    asks = [
+        threading.Thread(target=lambda: found.append(served.send("POST", "/v1/ask", {})))
+        for _ in range(6)
+    ]
+    asks[0].start()
+    assert begun.wait(10)
+    [t.start() for t in asks[1:]]
+    while served.service.desk.waiting < 5:
+        time.sleep(0.01)
+    served.server.should_exit = True
+    threading.Timer(0.3, gate.set).start()
+    [t.join() for t in asks]
+    served.close()
+    assert [status for status, _, _ in found] == [200] * 6
+    assert len(served.study.history()) == 6
 
 
 # What is said back.

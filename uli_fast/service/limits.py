@@ -21,7 +21,7 @@ class Limits:
     body: int = 2**20  # bytes
     body_seconds: float = 10.0  # until the whole body is there
     head_seconds: float = 10.0  # until the whole head is there
-    answer_seconds: float = 60.0  # until the whole answer is taken
+    answer_seconds: float = 60.0  # in which nothing of an answer is taken
     rate: float = 2000.0  # requests a second, of one token; as many at once
     connections: int = 256
     queued: int = 1024  # requests that wait for the study

@@ -36,6 +36,7 @@ class Connection(H11Protocol):
         super().__init__(*args, **more)
         self._limits = limits
         self._timer: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the head of a request."""
@@ -55,9 +56,26 @@ class Connection(H11Protocol):
         else:  # answered already; the next one is awaited by uvicorn
             self._arrived()
 
+    def pause_writing(self) -> None:
+        """Begin to wait for somebody who does not read the answer."""
+        super().pause_writing()
+        wait = self._limits.answer_seconds
+        self._unread = self._unread or self.loop.call_later(wait, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Wait no more: it is being read."""
+        self._read()
+        super().resume_writing()
+
+    def _read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
         self._arrived()
+        self._read()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
