@@ -32,6 +32,7 @@ def drive(study, n=360, awaited=3):
             study.tell_missing(d.id, "moved away" if i > 7 else "withdrew")
         else:
             study.tell(d.id, float(rng.random() < CHANCES[d.arm]))
+    study.overview()  # its past has been read
 
 
 def sign_in(served, token, **headers):

@@ -332,6 +332,16 @@ def _interrupted(self, event, active):
     raise KeyboardInterrupt
 
 
+def test_a_player_that_is_made_again_is_not_counted_again(place):
+    with place.open(SE, ["a", "b", "c"]) as study:
+        study.overview()
+        drive(study, 60)
+        study._stale = True  # as after a write that was refused, or another worker that was first
+        drive(study, 60, seed=1)
+        overview = study.overview()
+    check_same(overview, place.audit().overview)
+
+
 def test_a_snapshot_that_lies_is_told_by_the_past(path, monkeypatch):
     """Opening trusts what a snapshot says of old outcomes; who reads them finds out."""
     monkeypatch.setattr(snapshots, "BEHIND", 20)

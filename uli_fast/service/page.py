@@ -204,7 +204,7 @@ class WatchedService:
 
     async def _latest(self, caller: Caller) -> Shown:
         """Return what this caller may see, at most a second old."""
-        blinded = not caller.may("read")
+        blinded = _is_blinded(caller)
         async with self._rendering[blinded]:
             shown = self._shown.get(blinded)
             if shown is None or shown.until <= time.monotonic():
@@ -217,6 +217,10 @@ class WatchedService:
                 shown = await asyncio.to_thread(_rendered, found, blinded)
                 self._shown[blinded] = shown
             return shown
+
+
+def _is_blinded(caller: Caller) -> bool:
+    return not caller.may("read")
 
 
 def _overview(study: Study) -> Overview:

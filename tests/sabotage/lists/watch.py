@@ -33,7 +33,7 @@ SABOTAGES = (
         "uli_fast.study.course:StudyCourse._is_news",
         "self.sound and event.sequence > self.last",
         "self.sound",
-        f"{COURSE}::test_other_workers_events_are_followed_too",
+        f"{COURSE}::test_a_player_that_is_made_again_is_not_counted_again",
     ),
     Sabotage(
         "watch: an interrupted course goes on",
@@ -72,7 +72,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "watch: the blinded see what readers see",
-        "uli_fast.service.page:WatchedService._latest",
+        "uli_fast.service.page:_is_blinded",
         'not caller.may("read")',
         "False",
         f"{PAGE}::test_those_who_see_counts_see_nothing_by_arm",
