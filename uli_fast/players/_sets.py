@@ -35,7 +35,20 @@ class VectorDecision(NamedTuple):
 
 
 class SetPlayer(RewardPlayer[VectorDecision]):
-    """Asks for each arm of a phase in turn; the ``arm`` of a decision is a tuple."""
+    """Asks for each arm of a phase in turn; the ``arm`` of a decision is a tuple.
+
+    ``learner.start(arm_set)`` makes it. What to call first: ``ask()``, ``tell(id, reward)``,
+    ``recommend()``, ``certificate()``.
+
+    Examples
+    --------
+    >>> import uli_fast as uli
+    >>> player = uli.SpannerElimination(0.05, R=1.0).start(uli.arm_sets.Ball(2))
+    >>> decision = player.ask()
+    >>> player.tell(decision.id, 0.3)
+    >>> len(decision.arm)
+    2
+    """
 
     ahead: ClassVar[tuple[str, ...]] = ("asked", "again")
     forgets: ClassVar[bool] = True

@@ -48,7 +48,22 @@ EMPTY = (
 
 
 class ModelPlayer(LivePlayer):
-    """Asks for the policy of which least is known among those that may be optimal."""
+    """Asks for the policy of which least is known among those that may be optimal.
+
+    ``learner.start(rewards)`` makes it. What to call first: ``ask()`` for the policy of an
+    episode, ``tell(id, states, actions)`` for what happened in it, ``recommend()``,
+    ``certificate()``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import uli_fast as uli
+    >>> player = uli.ModelElimination(0.1).start(np.array([[[0.0, 1.0]]]))
+    >>> decision = player.ask()
+    >>> player.tell(decision.id, [0], [int(decision.policy[0, 0])])
+    >>> player.pending
+    ()
+    """
 
     learner: ModelElimination
     outcome_names: ClassVar[tuple[str, ...]] = ("states", "actions")

@@ -61,7 +61,22 @@ class PolicyDecision(NamedTuple):
 
 
 class PolicyPlayer(LivePlayer):
-    """Asks for the active policy that leads where least is known."""
+    """Asks for the active policy that leads where least is known.
+
+    ``learner.start(rewards)`` makes it. What to call first: ``ask(state)`` for the policy of an
+    episode that begins in a state, ``tell(id, states, actions)`` for what happened in it,
+    ``recommend()``, ``certificate()``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import uli_fast as uli
+    >>> player = uli.PolicyElimination(0.1).start(np.array([[[0.0, 1.0]]]))
+    >>> decision = player.ask(0)
+    >>> player.tell(decision.id, [0], [int(decision.policy[0, 0])])
+    >>> player.pending
+    ()
+    """
 
     learner: PolicyElimination
     outcome_names: ClassVar[tuple[str, ...]] = ("states", "actions")
