@@ -125,6 +125,6 @@ def test_a_new_name_is_picked_up(monkeypatch):
     known = {"__module__": "uli_fast.service.newcomer"}
     monkeypatch.setattr(uli, "Newcomer", type("Newcomer", (), known), raising=False)
     pages = {page.stem: page for page in reference.pages()}
-    assert pages["live"].sections[-1].names == ("Newcomer",)
+    assert "Newcomer" in pages["live"].sections[-1].names
     assert "~uli_fast.Newcomer" in reference.table_page(pages["live"])
     assert ".. autoclass:: Newcomer" in reference.object_page("Newcomer")
