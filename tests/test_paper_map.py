@@ -71,6 +71,8 @@ def test_every_learner_has_a_row():
     named = {each.removesuffix(".py") for check in CHECKS for each in check.code}
     named |= {row.module.replace(".", "/") for row in registered.covered().values()}
     for row in LEARNERS:
+        if row.name == "OwnLearner":  # the user's code: there is no statement to check
+            continue
         assert row.module.replace(".", "/") in named
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
+from tests.support.examples import Wavering
 from uli_fast._registry import learners
 from uli_fast.errors import ArgumentError, NoGuaranteeError, UnsupportedError
 
@@ -302,7 +303,7 @@ def test_the_list_has_every_learner_and_every_option():
 
 @pytest.mark.parametrize("name", WITHOUT)
 def test_without_a_guarantee_there_is_nothing_to_assume(name):
-    learner = getattr(uli, name)()
+    learner = getattr(uli, name)(**({"make": Wavering} if name == "OwnLearner" else {}))
     about = ARMS if learners()[name].kind == "vectors" else 2
     try:
         player = learner.start(about, seed=1, horizon=200_000, low=0.0, high=1.0)
