@@ -78,10 +78,10 @@ def _definitions(
 ) -> Iterator[tuple[str, ast.stmt]]:
     """Yield functions, classes and constants with their qualified names; no local variables."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             if not any(ast.unparse(above) == "overload" for above in child.decorator_list):
                 yield prefix + child.name, child
-            inside = local or isinstance(child, ast.FunctionDef)
+            inside = local or not isinstance(child, ast.ClassDef)
             yield from _definitions(child, f"{prefix}{child.name}.", inside)
         elif not isinstance(child, ast.Assign | ast.AnnAssign):
             yield from _definitions(child, prefix, local)

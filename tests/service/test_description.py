@@ -10,6 +10,7 @@ import pytest
 import uli_fast as uli
 from tests.service.conftest import Served
 from tests.study.conftest import MEMORY
+from uli_fast.service.limits import Limits
 from uli_fast.service.openapi import described
 from uli_fast.service.routes import ROUTES
 
@@ -42,7 +43,7 @@ def served():
         study.tell_block({"a": (4, 2.0), "b": (4, 1.0)}, "monday")
         made = study.ask_many([f"p{i}" for i in range(20)])
         study.tell_many([(d.id, 1.0) for d in made[:10]])
-        running = Served(study)
+        running = Served(study, limits=Limits(decisions=50))  # so that audits stay short
         stack.callback(running.close)
         yield running
         assert study.audited(study.events(0, 10**6)).events == study.head.sequence
@@ -74,7 +75,7 @@ def fuzz(served, examples, phases):
             def one(case):
                 nonlocal tried
                 tried += 1
-                case.call_and_validate(checks=checks)
+                case.call_and_validate(checks=checks, timeout=60)
 
             one()
     return tried

@@ -21,7 +21,8 @@ from uli_fast.study.study import Study
 
 log = logging.getLogger(__name__)
 
-MOST_QUEUED, MOST_TOGETHER = 1024, 256
+MOST_QUEUED = 1024
+MOST_TOGETHER = 256  # calls of one commit
 T = TypeVar("T")
 
 

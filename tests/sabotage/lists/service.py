@@ -39,9 +39,9 @@ SABOTAGES = (
     ),
     Sabotage(
         "service: every caller has a commit of its own",
-        "uli_fast.service.desk:MOST_QUEUED",
-        "1024, 256",
-        "1024, 1",
+        "uli_fast.service.desk:MOST_TOGETHER",
+        "256",
+        "1",
         f"{ACCESS}::test_what_waited_shares_a_commit",
     ),
     Sabotage(

@@ -275,7 +275,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "study: audits pass over snapshots",
-        "uli_fast.study.audit:audit",
+        "uli_fast.study.audit:audited",
         "_check_snapshot(replay, snapshots.pop(event.sequence), first)",
         "snapshots.pop(event.sequence)",
         f"{SNAPSHOTS}::test_a_damaged_snapshot_costs_time_alone",
