@@ -184,7 +184,7 @@ def raw(served, *parts, pause=0.0, timeout=10.0):
         return answer
 
 
-HEAD = b"POST /v1/ask HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+HEAD = b"POST /v1/ask HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
 
 
 def test_a_body_that_is_too_long_is_refused_before_it_is_read(serve):
@@ -218,7 +218,7 @@ def test_a_slow_head_is_cut_off(serve):
     answer = raw(served, *[b"GET /health/live HTTP/1.1\r\n", *[b"x: y\r\n"] * 30], pause=0.05)
     assert b"408" in answer or b"!cut off" in answer
     # A kept connection whose second request trickles.
-    fine = b"GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n"
+    fine = b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n"
     answer = raw(served, fine, b"GET /health", pause=0.1)
     assert answer.count(b"HTTP/1.1 200") == 1 and answer.count(b"HTTP/1.1 408") == 1
     assert time.monotonic() - began < 6.0
@@ -234,7 +234,7 @@ def test_who_does_not_read_the_answer_is_cut_off(serve):
     page = Route("GET", "/page", "anybody", a_long_page)
     served = serve(limits=Limits(answer_seconds=0.3), routes=(page,))
     with socket.create_connection(("127.0.0.1", served.port)) as one:
-        one.sendall(b"GET /page HTTP/1.1\r\nhost: x\r\n\r\n")
+        one.sendall(b"GET /page HTTP/1.1\r\nhost: localhost\r\n\r\n")
         while not served.server.server_state.connections:
             time.sleep(0.01)
         end = time.monotonic() + 10.0
@@ -266,7 +266,7 @@ def test_too_many_connections_are_told_so(serve):
     held = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(2)]
     try:
         for one in held:
-            one.sendall(b"GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n")
+            one.sendall(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
             assert one.recv(100).startswith(b"HTTP/1.1 200")
         assert raw(served).startswith(b"HTTP/1.1 503")
     finally:

@@ -20,6 +20,7 @@ from uli_fast.errors import ArgumentError, StudyAccessError, UliError
 from uli_fast.service.desk import Desk
 from uli_fast.service.handlers import POLICY, Page, Request
 from uli_fast.service.limits import CLOSE, Limits, Rate, body_of
+from uli_fast.service.loopback import check_host
 from uli_fast.service.metrics import Metrics
 from uli_fast.service.openapi import described
 from uli_fast.service.problems import MEDIA, RETRY, RefusedError, invalid, problem
@@ -54,7 +55,7 @@ class Service:
         limits: Limits | None = None,
         routes: Sequence[Route] = (),
     ) -> None:
-        """Without tokens whoever reaches it may do everything."""
+        """Without tokens whoever reaches it on this machine may do everything."""
         self.limits, self.metrics = limits or Limits(), Metrics()
         self.desk = Desk(study, self.metrics, self.limits.queued)
         self.routes = (*ROUTES, *routes)
@@ -150,6 +151,7 @@ class Service:
         """Return who is calling; refuse those who may not, or too often."""
         caller = ANYBODY
         if self._tokens is None:
+            check_host(headers)
             address = scope.get("client") or ("",)
             caller = Caller(str(address[0]), "drive")
         elif route.role != ANYBODY.role:
