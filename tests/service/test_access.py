@@ -12,12 +12,13 @@ import time
 import pytest
 
 from tests.service.conftest import SE
-from uli_fast.errors import ArgumentError, StudyError
+from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError
 from uli_fast.service import tokens as tokens_module
 from uli_fast.service.handlers import POLICY, Page
 from uli_fast.service.limits import Limits, Rate
 from uli_fast.service.routes import ROUTES, Route
 from uli_fast.service.tokens import ROLES, Caller, Tokens, new_token
+from uli_fast.study.study import Study
 
 # What each operation may be sent, and what is fine as an answer where the study has nothing to say.
 BODIES = {
@@ -166,6 +167,32 @@ def test_whoever_is_taken_out_of_the_file_is_out(folder, monkeypatch):
         tokens.caller(second)
 
 
+def test_without_its_file_nobody_is_let_in(folder):
+    path = folder / "tokens"
+    token = new_token(path, "first", "read")
+    tokens, moved = Tokens(path), folder / "moved"
+    path.rename(moved)
+    for _ in range(2):
+        with pytest.raises(StudyError):
+            tokens.caller(token)
+    moved.rename(path)
+    assert tokens.caller(token).name == "first"
+    path.write_text("nonsense")
+    tokens._next = 0.0
+    for _ in range(2):
+        with pytest.raises(StudyError):
+            tokens.caller(token)
+
+
+def test_a_token_is_added_to_a_file_whose_last_line_has_no_end(folder):
+    path = folder / "tokens"
+    first = new_token(path, "first", "read")
+    path.write_text(path.read_text().rstrip("\n"))
+    second = new_token(path, "second", "drive")
+    tokens = Tokens(path)
+    assert [tokens.caller(one).name for one in (first, second)] == ["first", "second"]
+
+
 # Sizes, speeds, numbers.
 
 
@@ -228,6 +255,14 @@ def test_a_slow_body_is_cut_off(serve):
     served = serve(limits=Limits(body_seconds=0.3))
     answer = raw(served, HEAD + b"content-length: 10\r\n\r\n", b"{", pause=0.1)
     assert answer.startswith(b"HTTP/1.1 408") and b"connection: close" in answer
+
+
+@pytest.mark.parametrize("path", [b"/health/live", b"/", b"/static/watch.js"])
+@pytest.mark.parametrize("body", [b"content-length: 1000", b"transfer-encoding: chunked"])
+def test_a_body_that_nobody_wants_is_not_waited_for(serve, path, body):
+    head = b"GET " + path + b" HTTP/1.1\r\nhost: localhost\r\n" + body + b"\r\n\r\n"
+    answer = raw(serve(), head, b"1", pause=0.2, timeout=5.0)
+    assert answer.startswith(b"HTTP/1.1 200") or answer == b"!cut off"
 
 
 def test_who_does_not_read_the_answer_is_cut_off(serve):
@@ -478,6 +513,30 @@ def test_a_failure_that_nobody_foresaw_is_a_problem_without_a_stack(serve, caplo
     assert status == 500 and "secret" not in str(content) and "Traceback" not in str(content)
     assert again[0] == 500 and "secret" in caplog.text
     assert served.send("GET", "/v1/counts")[0] == 200
+
+
+@pytest.mark.parametrize("limit", ["0000000019", "0000000010000", "000000001" + "0" * 5000])
+def test_the_size_of_a_page_has_few_digits(serve, limit):
+    for path in ("history", "pending"):
+        status, _, content = serve().send("GET", f"/v1/{path}?limit={limit}")
+        assert status == 422 and content["argument"] == "limit"
+
+
+def test_errors_of_the_study_tell_the_blinded_and_strangers_nothing(serve, roles, monkeypatch):
+    tokens, made = roles
+    served = serve(tokens=tokens)
+
+    def fails(self, to_write=False):
+        raise StudyDivergedError("decision 7 was 'secret-arm', and comes out as 'other'")
+
+    monkeypatch.setattr(Study, "_get_ready", fails)
+    for path, token in (("totals", "counts"), ("head", "read"), ("head", "drive")):
+        status, _, content = served.send("GET", f"/v1/{path}", token=made[token])
+        assert (status, content["type"].rpartition(":")[2]) == (500, "study-diverged")
+        assert ("secret-arm" in content["detail"]) is (token != "counts")
+    for path, token in (("/health/ready", None), ("/metrics", made["counts"])):
+        status, _, content = served.send("GET", path, token=token)
+        assert status == 500 and "secret-arm" not in str(content)
 
 
 def test_a_study_that_is_closed_under_the_service_is_not_ready(serve):

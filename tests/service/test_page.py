@@ -125,6 +125,15 @@ def test_the_cookie_is_secure_where_the_way_is(serve, roles):
     assert "; Secure" in headers["set-cookie"]
 
 
+def test_cookies_of_others_on_this_machine_are_in_nobodys_way(serve, roles):
+    tokens, made = roles
+    served = serve(tokens=tokens)
+    key = cookie(sign_in(served, made["read"])[1])
+    for others in ('x={"a": 1}', "x", "=", "a=b=c", "\u00fc=1"):
+        assert served.send("GET", "/watch", cookie=f"{others}; {key}; {others}")[0] == 200
+    assert served.send("GET", "/watch", cookie=f"x{key}")[0] == 401
+
+
 def test_sessions_end_with_time_and_are_not_too_many(monkeypatch):
     now = [0.0]
     known = sessions.Sessions(clock=lambda: now[0])

@@ -23,7 +23,14 @@ from uli_fast.service.limits import CLOSE, Limits, Rate, body_of
 from uli_fast.service.loopback import check_host
 from uli_fast.service.metrics import Metrics
 from uli_fast.service.openapi import described
-from uli_fast.service.problems import MEDIA, RETRY, RefusedError, invalid, problem
+from uli_fast.service.problems import (
+    MEDIA,
+    RETRY,
+    RefusedError,
+    invalid,
+    is_of_the_study,
+    problem,
+)
 from uli_fast.service.routes import ROUTES, Route
 from uli_fast.service.tokens import Caller, Tokens
 from uli_fast.study.audit import Audit
@@ -124,7 +131,10 @@ class Service:
             else:
                 content = self._writer.encode(found)
         except Exception as error:
-            status, about = problem(error)
+            blinded = not caller.may("read")
+            status, about = problem(error, blinded)
+            if blinded and is_of_the_study(error):
+                log.error("somebody was not told: %s", error)
             content, media, policy = self._writer.encode(about), MEDIA, POLICY
             headers = list(error.headers) if isinstance(error, RefusedError) else []
             if status in (429, 503) and not any(key == "retry-after" for key, _ in headers):

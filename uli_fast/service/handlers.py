@@ -248,7 +248,7 @@ async def ready(request: Request) -> s.HealthAnswer:
 
 def _limit(query: Mapping[str, str]) -> int:
     given = query.get("limit", "100")
-    if not (given.isascii() and given.isdigit() and 1 <= int(given[:9]) <= MOST_RECORDS):
+    if re.fullmatch("[0-9]{1,9}", given) is None or not 1 <= int(given) <= MOST_RECORDS:
         raise ArgumentError("limit", f"must be 1 to {MOST_RECORDS}")
     return int(given)
 
