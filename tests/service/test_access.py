@@ -375,6 +375,32 @@ def test_what_waited_shares_a_commit(serve):
     assert calls == [1, 8] and served.study.head.sequence == 10
 
 
+def test_one_call_that_fails_in_the_oddest_way_keeps_no_answer_from_the_others(serve):
+    served, gate, begun = serve(), threading.Event(), threading.Event()
+    slow, found = served.study.together, {}
+
+    def together(calls):
+        begun.set()
+        gate.wait(10)
+        return [StopIteration() if "odd" in call else slow([call])[0] for call in calls]
+
+    def ask(name):
+        found[name] = served.send("POST", "/v1/ask", {"request_id": name})[0]
+
+    served.study.together = together
+    names = ["first", "odd", "a", "b", "c"]
+    asks = [threading.Thread(target=ask, args=(name,)) for name in names]
+    asks[0].start()
+    assert begun.wait(10)
+    for i, one in enumerate(asks[1:], 1):  # in this order
+        one.start()
+        while served.service.desk.waiting < i:
+            time.sleep(0.01)
+    gate.set()
+    [t.join() for t in asks]
+    assert found == {name: 500 if name == "odd" else 200 for name in names}
+
+
 def test_what_was_queued_at_a_stop_is_answered(serve):
     served, gate = serve(), threading.Event()
     slow, found, begun = served.study.together, [], threading.Event()

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
 
-from uli_fast.errors import ArgumentError, StudyAccessError, UliError
+from uli_fast.errors import ArgumentError, StudyAccessError, StudyDivergedError, UliError
 from uli_fast.service.desk import Desk
 from uli_fast.service.handlers import POLICY, Page, Request
 from uli_fast.service.limits import CLOSE, Limits, Rate, body_of
@@ -46,7 +46,7 @@ HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-MOST_PARAMETERS, AUDITED = 20, 1000  # of a request; events read at once
+MOST_PARAMETERS, READ = 20, 1000  # of a request; events read at once
 ANYBODY = Caller("anybody", "anybody")
 
 Message = dict[str, Any]
@@ -82,17 +82,24 @@ class Service:
         return self._writer.encode(described(self.routes, self._tokens is not None))
 
     async def audit(self) -> Audit:
-        """Check the whole journal in a thread of its own; the desk reads it out page by page."""
+        """Check the whole journal in a thread of its own."""
         if self._auditing.locked():
             raise RefusedError(503, "an audit is under way", ("retry-after", "5"))
         async with self._auditing:
-            events: list[Event] = []
-            head = (await self.desk.look(lambda study: study.head)).sequence
-            while len(events) < head:
-                after, most = len(events), min(AUDITED, head - len(events))
-                look: Any = partial(Study.events, after=after, most=most)
-                events += await self.desk.look(look)
+            events = [event async for event in self.events()]
             return await asyncio.to_thread(self._study.audited, events)
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Read the whole journal, page by page: others have their turn at the desk in between."""
+        head, after = (await self.desk.look(lambda study: study.head)).sequence, 0
+        while after < head:
+            look: Any = partial(Study.events, after=after, most=min(READ, head - after))
+            page: list[Event] = await self.desk.look(look)
+            if not page:
+                raise StudyDivergedError(f"{self._study.path}: event {after + 1} is gone")
+            for event in page:
+                yield event
+            after += len(page)
 
     async def __call__(
         self,

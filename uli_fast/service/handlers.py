@@ -15,6 +15,7 @@ from uli_fast import _check
 from uli_fast.errors import ArgumentError
 from uli_fast.service import schemas as s
 from uli_fast.service.metrics import MEDIA
+from uli_fast.study.past import block
 from uli_fast.study.replay import shown
 from uli_fast.study.study import Study
 
@@ -186,8 +187,9 @@ async def history(request: Request) -> s.RecordsAnswer:
 
 
 async def blocks(request: Request) -> s.BlocksAnswer:
-    """List every block of sums."""
-    found = await request.service.desk.look(Study.blocks)
+    """List every block of sums; others need not wait for it."""
+    events = [event async for event in request.service.events() if event.kind == "block"]
+    found = [block(event, event.content) for event in events]
     return s.BlocksAnswer(
         [
             s.BlockAnswer(x.id, x.told, [s.SumsAnswer(arm, *row) for arm, row in x.sums.items()])
