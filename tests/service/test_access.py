@@ -226,6 +226,18 @@ def test_a_body_that_is_too_long_is_refused_before_it_is_read(serve):
     assert served.send("POST", "/v1/ask", {"metadata": {"x": "y" * 1000}})[0] == 413
 
 
+def test_a_short_request_does_not_become_a_long_journal(serve):
+    served = serve(limits=Limits(recorded=1000))
+    about = {"x": "y" * 90}
+    for requests in (10, [f"p{i}" for i in range(10)]):
+        body = {"requests": requests, "metadata": about}
+        assert served.send("POST", "/v1/ask-many", body)[0] == 200
+        body["metadata"] = {"x": "y" * 100}
+        status, _, content = served.send("POST", "/v1/ask-many", body)
+        assert status == 422 and content["argument"] == "metadata"
+    assert served.study.head.sequence == 21
+
+
 def test_a_body_without_a_length_is_cut_off_too(serve):
     served = serve(limits=Limits(body=1000, body_seconds=0.5))
     chunk = b"190\r\n" + b" " * 400 + b"\r\n"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import UNSET
+from msgspec.json import encode
 
 from uli_fast import _check
 from uli_fast.errors import ArgumentError
@@ -62,9 +63,14 @@ async def ask(request: Request) -> s.DecisionAnswer:
 async def ask_many(request: Request) -> s.DecisionsAnswer:
     """Ask for several decisions, in one commit."""
     body: s.AskManyBody = request.body
-    most, wanted = request.service.limits.decisions, body.requests
-    if (wanted if isinstance(wanted, int) else len(wanted)) > most:
-        raise ArgumentError("requests", f"at most {most} decisions in one request")
+    limits, wanted = request.service.limits, body.requests
+    n = wanted if isinstance(wanted, int) else len(wanted)
+    if n > limits.decisions:
+        raise ArgumentError("requests", f"at most {limits.decisions} decisions in one request")
+    if isinstance(body.metadata, dict) and n * len(encode(body.metadata)) > limits.recorded:
+        raise ArgumentError(
+            "metadata", f"{n} times this would be more than {limits.recorded} bytes"
+        )
     call = ("ask_many", wanted, body.metadata, _more(body.state))
     made = await request.service.desk.do(*call)
     return s.DecisionsAnswer([_decision(one) for one in made])
