@@ -12,12 +12,13 @@ import time
 import pytest
 
 from tests.service.conftest import SE
-from uli_fast.errors import ArgumentError, StudyError
+from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError
 from uli_fast.service import tokens as tokens_module
 from uli_fast.service.handlers import POLICY, Page
 from uli_fast.service.limits import Limits, Rate
 from uli_fast.service.routes import ROUTES, Route
 from uli_fast.service.tokens import ROLES, Caller, Tokens, new_token
+from uli_fast.study.study import Study
 
 # What each operation may be sent, and what is fine as an answer where the study has nothing to say.
 BODIES = {
@@ -166,6 +167,32 @@ def test_whoever_is_taken_out_of_the_file_is_out(folder, monkeypatch):
         tokens.caller(second)
 
 
+def test_without_its_file_nobody_is_let_in(folder):
+    path = folder / "tokens"
+    token = new_token(path, "first", "read")
+    tokens, moved = Tokens(path), folder / "moved"
+    path.rename(moved)
+    for _ in range(2):
+        with pytest.raises(StudyError):
+            tokens.caller(token)
+    moved.rename(path)
+    assert tokens.caller(token).name == "first"
+    path.write_text("nonsense")
+    tokens._next = 0.0
+    for _ in range(2):
+        with pytest.raises(StudyError):
+            tokens.caller(token)
+
+
+def test_a_token_is_added_to_a_file_whose_last_line_has_no_end(folder):
+    path = folder / "tokens"
+    first = new_token(path, "first", "read")
+    path.write_text(path.read_text().rstrip("\n"))
+    second = new_token(path, "second", "drive")
+    tokens = Tokens(path)
+    assert [tokens.caller(one).name for one in (first, second)] == ["first", "second"]
+
+
 # Sizes, speeds, numbers.
 
 
@@ -184,7 +211,7 @@ def raw(served, *parts, pause=0.0, timeout=10.0):
         return answer
 
 
-HEAD = b"POST /v1/ask HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+HEAD = b"POST /v1/ask HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
 
 
 def test_a_body_that_is_too_long_is_refused_before_it_is_read(serve):
@@ -197,6 +224,18 @@ def test_a_body_that_is_too_long_is_refused_before_it_is_read(serve):
     fine = {"metadata": {"x": "y" * 900}}
     assert served.send("POST", "/v1/ask", fine)[0] == 200
     assert served.send("POST", "/v1/ask", {"metadata": {"x": "y" * 1000}})[0] == 413
+
+
+def test_a_short_request_does_not_become_a_long_journal(serve):
+    served = serve(limits=Limits(recorded=1000))
+    about = {"x": "y" * 90}
+    for requests in (10, [f"p{i}" for i in range(10)]):
+        body = {"requests": requests, "metadata": about}
+        assert served.send("POST", "/v1/ask-many", body)[0] == 200
+        body["metadata"] = {"x": "y" * 100}
+        status, _, content = served.send("POST", "/v1/ask-many", body)
+        assert status == 422 and content["argument"] == "metadata"
+    assert served.study.head.sequence == 21
 
 
 def test_a_body_without_a_length_is_cut_off_too(serve):
@@ -218,7 +257,7 @@ def test_a_slow_head_is_cut_off(serve):
     answer = raw(served, *[b"GET /health/live HTTP/1.1\r\n", *[b"x: y\r\n"] * 30], pause=0.05)
     assert b"408" in answer or b"!cut off" in answer
     # A kept connection whose second request trickles.
-    fine = b"GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n"
+    fine = b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n"
     answer = raw(served, fine, b"GET /health", pause=0.1)
     assert answer.count(b"HTTP/1.1 200") == 1 and answer.count(b"HTTP/1.1 408") == 1
     assert time.monotonic() - began < 6.0
@@ -230,11 +269,19 @@ def test_a_slow_body_is_cut_off(serve):
     assert answer.startswith(b"HTTP/1.1 408") and b"connection: close" in answer
 
 
+@pytest.mark.parametrize("path", [b"/health/live", b"/", b"/static/watch.js"])
+@pytest.mark.parametrize("body", [b"content-length: 1000", b"transfer-encoding: chunked"])
+def test_a_body_that_nobody_wants_is_not_waited_for(serve, path, body):
+    head = b"GET " + path + b" HTTP/1.1\r\nhost: localhost\r\n" + body + b"\r\n\r\n"
+    answer = raw(serve(), head, b"1", pause=0.2, timeout=5.0)
+    assert answer.startswith(b"HTTP/1.1 200") or answer == b"!cut off"
+
+
 def test_who_does_not_read_the_answer_is_cut_off(serve):
     page = Route("GET", "/page", "anybody", a_long_page)
     served = serve(limits=Limits(answer_seconds=0.3), routes=(page,))
     with socket.create_connection(("127.0.0.1", served.port)) as one:
-        one.sendall(b"GET /page HTTP/1.1\r\nhost: x\r\n\r\n")
+        one.sendall(b"GET /page HTTP/1.1\r\nhost: localhost\r\n\r\n")
         while not served.server.server_state.connections:
             time.sleep(0.01)
         end = time.monotonic() + 10.0
@@ -266,7 +313,7 @@ def test_too_many_connections_are_told_so(serve):
     held = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(2)]
     try:
         for one in held:
-            one.sendall(b"GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n")
+            one.sendall(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
             assert one.recv(100).startswith(b"HTTP/1.1 200")
         assert raw(served).startswith(b"HTTP/1.1 503")
     finally:
@@ -347,6 +394,32 @@ def test_what_waited_shares_a_commit(serve):
     gate.set()
     [t.join() for t in asks]
     assert calls == [1, 8] and served.study.head.sequence == 10
+
+
+def test_one_call_that_fails_in_the_oddest_way_keeps_no_answer_from_the_others(serve):
+    served, gate, begun = serve(), threading.Event(), threading.Event()
+    slow, found = served.study.together, {}
+
+    def together(calls):
+        begun.set()
+        gate.wait(10)
+        return [StopIteration() if "odd" in call else slow([call])[0] for call in calls]
+
+    def ask(name):
+        found[name] = served.send("POST", "/v1/ask", {"request_id": name})[0]
+
+    served.study.together = together
+    names = ["first", "odd", "a", "b", "c"]
+    asks = [threading.Thread(target=ask, args=(name,)) for name in names]
+    asks[0].start()
+    assert begun.wait(10)
+    for i, one in enumerate(asks[1:], 1):  # in this order
+        one.start()
+        while served.service.desk.waiting < i:
+            time.sleep(0.01)
+    gate.set()
+    [t.join() for t in asks]
+    assert found == {name: 500 if name == "odd" else 200 for name in names}
 
 
 def test_what_was_queued_at_a_stop_is_answered(serve):
@@ -486,6 +559,30 @@ def test_a_failure_that_nobody_foresaw_is_a_problem_without_a_stack(serve, caplo
     assert status == 500 and "secret" not in str(content) and "Traceback" not in str(content)
     assert again[0] == 500 and "secret" in caplog.text
     assert served.send("GET", "/v1/counts")[0] == 200
+
+
+@pytest.mark.parametrize("limit", ["0000000019", "0000000010000", "000000001" + "0" * 5000])
+def test_the_size_of_a_page_has_few_digits(serve, limit):
+    for path in ("history", "pending"):
+        status, _, content = serve().send("GET", f"/v1/{path}?limit={limit}")
+        assert status == 422 and content["argument"] == "limit"
+
+
+def test_errors_of_the_study_tell_the_blinded_and_strangers_nothing(serve, roles, monkeypatch):
+    tokens, made = roles
+    served = serve(tokens=tokens)
+
+    def fails(self, to_write=False):
+        raise StudyDivergedError("decision 7 was 'secret-arm', and comes out as 'other'")
+
+    monkeypatch.setattr(Study, "_get_ready", fails)
+    for path, token in (("totals", "counts"), ("head", "read"), ("head", "drive")):
+        status, _, content = served.send("GET", f"/v1/{path}", token=made[token])
+        assert (status, content["type"].rpartition(":")[2]) == (500, "study-diverged")
+        assert ("secret-arm" in content["detail"]) is (token != "counts")
+    for path, token in (("/health/ready", None), ("/metrics", made["counts"])):
+        status, _, content = served.send("GET", path, token=token)
+        assert status == 500 and "secret-arm" not in str(content)
 
 
 def test_a_study_that_is_closed_under_the_service_is_not_ready(serve):

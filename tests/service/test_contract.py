@@ -17,6 +17,7 @@ from tests.service.conftest import SE
 from tests.study.live import AT_ONCE, LEARNERS, outcome, same
 from uli_fast import errors
 from uli_fast.errors import ArgumentError, StudyAccessError, StudyUnavailableError
+from uli_fast.service.desk import Desk
 from uli_fast.service.problems import error_of, problem, type_of
 from uli_fast.study.study import Study
 
@@ -342,6 +343,37 @@ def test_a_page_reads_the_events_of_the_page_alone(serve, monkeypatch):
     monkeypatch.setattr(study._journal, "_run", lambda *a: (read.append(run(*a)), read[-1])[1])
     assert len(study.history_page(after, 10)[0]) == 10
     assert sum(map(len, read)) <= 22
+
+
+@pytest.mark.parametrize("path", ["/v1/blocks", "/v1/audit"])
+def test_who_reads_the_whole_journal_lets_others_have_their_turn(serve, monkeypatch, path):
+    served = serve(uli.BettingElimination(0.1))
+    served.study.ask_many(3500)
+    longest, look = [], Desk.look
+
+    def counted(self, given):
+        def timed(study):
+            read, run = [], study._journal._run
+            study._journal._run = lambda *a: (read.append(run(*a)), read[-1])[1]
+            try:
+                return given(study)
+            finally:
+                study._journal._run = run
+                longest.append(sum(map(len, read)))
+
+        return look(self, timed)
+
+    monkeypatch.setattr(Desk, "look", counted)
+    assert served.send("GET", path)[0] == 200
+    assert len(longest) >= 4 and max(longest) <= 2100
+
+
+def test_an_audit_whose_events_go_away_meanwhile_does_not_end_well(serve, monkeypatch):
+    served = serve()
+    served.study.ask_many(1500)
+    read = uli.Study.events
+    monkeypatch.setattr(uli.Study, "events", lambda *a, **k: [] if k["after"] else read(*a, **k))
+    assert served.send("GET", "/v1/audit")[0] == 500
 
 
 def test_an_audit_of_the_running_study_is_that_of_the_file(serve):

@@ -125,6 +125,15 @@ def test_the_cookie_is_secure_where_the_way_is(serve, roles):
     assert "; Secure" in headers["set-cookie"]
 
 
+def test_cookies_of_others_on_this_machine_are_in_nobodys_way(serve, roles):
+    tokens, made = roles
+    served = serve(tokens=tokens)
+    key = cookie(sign_in(served, made["read"])[1])
+    for others in ('x={"a": 1}', "x", "=", "a=b=c", "\u00fc=1"):
+        assert served.send("GET", "/watch", cookie=f"{others}; {key}; {others}")[0] == 200
+    assert served.send("GET", "/watch", cookie=f"x{key}")[0] == 401
+
+
 def test_sessions_end_with_time_and_are_not_too_many(monkeypatch):
     now = [0.0]
     known = sessions.Sessions(clock=lambda: now[0])
@@ -202,9 +211,19 @@ def test_it_is_rendered_once_a_second_whoever_looks(serve, monkeypatch):
 def test_without_tokens_no_foreign_name_leads_here(serve):
     served = serve()
     for host in ("127.0.0.1:1", "localhost", "[::1]:8321"):
-        assert served.send("GET", "/", host=host)[0] == 200
-    for host in ("evil.example", "127.0.0.1.evil.example", "", "10.0.0.1"):
-        assert served.send("GET", "/", host=host)[0] == 403
+        for path in ("/", "/v1/head"):
+            assert served.send("GET", path, host=host)[0] == 200
+    for host in ("evil.example", "evil.example:8321", "127.0.0.1.evil.example", "", "10.0.0.1"):
+        for path in ("/", "/v1/head", "/health/live"):
+            assert served.send("GET", path, host=host)[0] == 403
+        assert served.send("POST", "/v1/ask", {}, host=host)[0] == 403
+    assert served.study.head.sequence == 1
+
+
+def test_with_tokens_any_name_may_lead_here(serve, roles):
+    tokens, made = roles
+    served = serve(tokens=tokens)
+    assert served.send("GET", "/v1/head", token=made["read"], host="trial.example")[0] == 200
 
 
 def test_a_study_that_cannot_be_reached_says_so_and_no_more(serve, monkeypatch):

@@ -49,7 +49,7 @@ def serve(
     "--role",
     required=True,
     type=click.Choice(["drive", "read", "counts"]),
-    help="drive: everything; read: all that looks; counts: blinded, counts per arm only.",
+    help="drive: everything; read: all that looks; counts: blinded, totals only, nothing by arm.",
 )
 @click.option("--token-file", required=True, type=click.Path())
 def token(name: str, role: str, token_file: str) -> None:

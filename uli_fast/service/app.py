@@ -9,20 +9,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
 
-from uli_fast.errors import ArgumentError, StudyAccessError, UliError
+from uli_fast.errors import ArgumentError, StudyAccessError, StudyDivergedError, UliError
 from uli_fast.service.desk import Desk
 from uli_fast.service.handlers import POLICY, Page, Request
 from uli_fast.service.limits import CLOSE, Limits, Rate, body_of
+from uli_fast.service.loopback import check_host
 from uli_fast.service.metrics import Metrics
 from uli_fast.service.openapi import described
-from uli_fast.service.problems import MEDIA, RETRY, RefusedError, invalid, problem
+from uli_fast.service.problems import (
+    MEDIA,
+    RETRY,
+    RefusedError,
+    invalid,
+    is_of_the_study,
+    problem,
+)
 from uli_fast.service.routes import ROUTES, Route
 from uli_fast.service.tokens import Caller, Tokens
 from uli_fast.study.audit import Audit
@@ -38,7 +46,7 @@ HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-MOST_PARAMETERS, AUDITED = 20, 1000  # of a request; events read at once
+MOST_PARAMETERS, READ = 20, 1000  # of a request; events read at once
 ANYBODY = Caller("anybody", "anybody")
 
 Message = dict[str, Any]
@@ -54,7 +62,7 @@ class Service:
         limits: Limits | None = None,
         routes: Sequence[Route] = (),
     ) -> None:
-        """Without tokens whoever reaches it may do everything."""
+        """Without tokens whoever reaches it on this machine may do everything."""
         self.limits, self.metrics = limits or Limits(), Metrics()
         self.desk = Desk(study, self.metrics, self.limits.queued)
         self.routes = (*ROUTES, *routes)
@@ -74,17 +82,24 @@ class Service:
         return self._writer.encode(described(self.routes, self._tokens is not None))
 
     async def audit(self) -> Audit:
-        """Check the whole journal in a thread of its own; the desk reads it out page by page."""
+        """Check the whole journal in a thread of its own."""
         if self._auditing.locked():
             raise RefusedError(503, "an audit is under way", ("retry-after", "5"))
         async with self._auditing:
-            events: list[Event] = []
-            head = (await self.desk.look(lambda study: study.head)).sequence
-            while len(events) < head:
-                after, most = len(events), min(AUDITED, head - len(events))
-                look: Any = partial(Study.events, after=after, most=most)
-                events += await self.desk.look(look)
+            events = [event async for event in self.events()]
             return await asyncio.to_thread(self._study.audited, events)
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Read the whole journal, page by page: others have their turn at the desk in between."""
+        head, after = (await self.desk.look(lambda study: study.head)).sequence, 0
+        while after < head:
+            look: Any = partial(Study.events, after=after, most=min(READ, head - after))
+            page: list[Event] = await self.desk.look(look)
+            if not page:
+                raise StudyDivergedError(f"{self._study.path}: event {after + 1} is gone")
+            for event in page:
+                yield event
+            after += len(page)
 
     async def __call__(
         self,
@@ -123,7 +138,10 @@ class Service:
             else:
                 content = self._writer.encode(found)
         except Exception as error:
-            status, about = problem(error)
+            blinded = not caller.may("read")
+            status, about = problem(error, blinded)
+            if blinded and is_of_the_study(error):
+                log.error("somebody was not told: %s", error)
             content, media, policy = self._writer.encode(about), MEDIA, POLICY
             headers = list(error.headers) if isinstance(error, RefusedError) else []
             if status in (429, 503) and not any(key == "retry-after" for key, _ in headers):
@@ -150,6 +168,7 @@ class Service:
         """Return who is calling; refuse those who may not, or too often."""
         caller = ANYBODY
         if self._tokens is None:
+            check_host(headers)
             address = scope.get("client") or ("",)
             caller = Caller(str(address[0]), "drive")
         elif route.role != ANYBODY.role:

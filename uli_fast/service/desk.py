@@ -142,7 +142,9 @@ def _deliver(jobs: list[Job], found: list[Any]) -> None:
     for job, one in zip(jobs, found, strict=True):
         if job.future.done():  # whoever asked has gone
             continue
-        if isinstance(one, Exception):
+        if isinstance(one, StopIteration):  # of a user's own rule; no future can have it
+            job.future.set_exception(RuntimeError(repr(one)))
+        elif isinstance(one, Exception):
             job.future.set_exception(one)
         else:
             job.future.set_result(one)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import UNSET
+from msgspec.json import encode
 
 from uli_fast import _check
 from uli_fast.errors import ArgumentError
 from uli_fast.service import schemas as s
 from uli_fast.service.metrics import MEDIA
+from uli_fast.study.past import block
 from uli_fast.study.replay import shown
 from uli_fast.study.study import Study
 
@@ -61,9 +63,14 @@ async def ask(request: Request) -> s.DecisionAnswer:
 async def ask_many(request: Request) -> s.DecisionsAnswer:
     """Ask for several decisions, in one commit."""
     body: s.AskManyBody = request.body
-    most, wanted = request.service.limits.decisions, body.requests
-    if (wanted if isinstance(wanted, int) else len(wanted)) > most:
-        raise ArgumentError("requests", f"at most {most} decisions in one request")
+    limits, wanted = request.service.limits, body.requests
+    n = wanted if isinstance(wanted, int) else len(wanted)
+    if n > limits.decisions:
+        raise ArgumentError("requests", f"at most {limits.decisions} decisions in one request")
+    if isinstance(body.metadata, dict) and n * len(encode(body.metadata)) > limits.recorded:
+        raise ArgumentError(
+            "metadata", f"{n} times this would be more than {limits.recorded} bytes"
+        )
     call = ("ask_many", wanted, body.metadata, _more(body.state))
     made = await request.service.desk.do(*call)
     return s.DecisionsAnswer([_decision(one) for one in made])
@@ -186,8 +193,9 @@ async def history(request: Request) -> s.RecordsAnswer:
 
 
 async def blocks(request: Request) -> s.BlocksAnswer:
-    """List every block of sums."""
-    found = await request.service.desk.look(Study.blocks)
+    """List every block of sums; others need not wait for it."""
+    events = [event async for event in request.service.events() if event.kind == "block"]
+    found = [block(event, event.content) for event in events]
     return s.BlocksAnswer(
         [
             s.BlockAnswer(x.id, x.told, [s.SumsAnswer(arm, *row) for arm, row in x.sums.items()])
@@ -248,7 +256,7 @@ async def ready(request: Request) -> s.HealthAnswer:
 
 def _limit(query: Mapping[str, str]) -> int:
     given = query.get("limit", "100")
-    if not (given.isascii() and given.isdigit() and 1 <= int(given[:9]) <= MOST_RECORDS):
+    if re.fullmatch("[0-9]{1,9}", given) is None or not 1 <= int(given) <= MOST_RECORDS:
         raise ArgumentError("limit", f"must be 1 to {MOST_RECORDS}")
     return int(given)
 

@@ -26,6 +26,7 @@ class Limits:
     connections: int = 256
     queued: int = 1024  # requests that wait for the study
     decisions: int = 10_000  # of one request
+    recorded: int = 2**24  # bytes of metadata that is sent once and kept with each of them
 
 
 class Rate:

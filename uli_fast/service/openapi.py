@@ -15,11 +15,12 @@ from uli_fast.service.schemas import ProblemAnswer
 WHERE = "#/components/schemas/{name}"
 # What may be answered besides what was asked for.
 ALWAYS = {
+    403: "The token's role may not do this; without tokens, not this machine's name was called.",
     429: "Too many requests; Retry-After says when to try again.",
     500: "The journal is damaged, or the learner cannot go on.",
     503: "The study cannot be reached or written, or too many are waiting; nothing was recorded.",
 }
-GUARDED = {401: "No token, or one that is not known.", 403: "The token's role may not do this."}
+GUARDED = {401: "No token, or one that is not known."}
 SENT = {
     400: "The request ended too early.",
     404: "No decision with this id was ever asked for.",

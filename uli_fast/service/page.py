@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import ipaddress
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -22,6 +21,7 @@ from uli_fast.errors import UliError
 from uli_fast.report.watch import page
 from uli_fast.service.app import Service
 from uli_fast.service.limits import Rate, body_of
+from uli_fast.service.loopback import check_host
 from uli_fast.service.problems import RefusedError, problem
 from uli_fast.service.sessions import Sessions, cookie_of, from_here, set_cookie
 from uli_fast.service.tokens import Caller, Tokens
@@ -105,7 +105,8 @@ class WatchedService:
             if handler is None:
                 allowed = ", ".join(m for m, path in self._routes if path == scope["path"])
                 raise RefusedError(405, "this path has other methods", ("allow", allowed))
-            self._check_host(headers)
+            if self._tokens is None:
+                check_host(headers)
             answer = await handler(scope, headers, receive)
         except Exception as error:
             answer = _refusal(error)
@@ -114,11 +115,6 @@ class WatchedService:
         method = scope["method"] if handler is not None else ""
         self._service.metrics.request(method, scope["path"], answer.status, seconds)
         log.info("%s %s %d %.1f ms", scope["method"], scope["path"], answer.status, seconds * 1e3)
-
-    def _check_host(self, headers: Mapping[bytes, bytes]) -> None:
-        """Refuse a name that leads here by somebody else's doing, where no token is asked for."""
-        if self._tokens is None and not _is_loopback(headers.get(b"host", b"").decode("latin-1")):
-            raise RefusedError(403, "without tokens this page is for this machine alone")
 
     def _caller(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> Caller | None:
         """Return who is looking, by the session of a browser or by a token."""
@@ -234,16 +230,6 @@ def _rendered(o: Overview, blinded: bool) -> Shown:
 
 def _tag(content: bytes) -> str:
     return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-
-
-def _is_loopback(host: str) -> bool:
-    name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _refusal(error: Exception) -> PageAnswer:

@@ -59,8 +59,12 @@ def status_of(error: BaseException) -> int:
     return next((STATUSES[one] for one in type(error).__mro__ if one in STATUSES), 500)
 
 
-def problem(error: BaseException) -> tuple[int, dict[str, Any]]:
-    """Return the status and content of the answer that tells of an error, without its stack."""
+def problem(error: BaseException, blinded: bool = False) -> tuple[int, dict[str, Any]]:
+    """Return the status and content of the answer that tells of an error, without its stack.
+
+    What an error of the study says may name an arm, a file or a machine: who is blinded hears only
+    of what kind it is.
+    """
     if isinstance(error, RefusedError):
         title = HTTPStatus(error.status).phrase
         return error.status, _content("about:blank", title, error.status, error.detail)
@@ -69,6 +73,9 @@ def problem(error: BaseException) -> tuple[int, dict[str, Any]]:
         detail = "something went wrong in the service; its log says what"
         return 500, _content("about:blank", "Internal Server Error", 500, detail)
     name = type(error).__name__
+    if blinded and is_of_the_study(error):
+        detail = "the study cannot be read now; the log of the service says why"
+        return status, _content(type_of(type(error)), name, status, detail)
     if isinstance(error, ArgumentError):
         found = _content(type_of(type(error)), name, status, error.problem)
         found["argument"] = error.argument
@@ -77,6 +84,12 @@ def problem(error: BaseException) -> tuple[int, dict[str, Any]]:
     if notes := getattr(error, "__notes__", None):
         found["notes"] = [clean(note)[:LONGEST] for note in notes]
     return status, found
+
+
+def is_of_the_study(error: BaseException) -> bool:
+    """Return whether an error is the study's own, and not about a request or who sent it."""
+    about_a_request = isinstance(error, ArgumentError | errors.StudyAccessError)
+    return isinstance(error, UliError) and not about_a_request
 
 
 def _content(type_: str, title: str, status: int, detail: str) -> dict[str, Any]:

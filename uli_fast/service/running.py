@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any
 
 from uli_fast.errors import ArgumentError, MissingExtraError, StudyError
 from uli_fast.service.limits import Limits
+from uli_fast.service.loopback import is_loopback
 from uli_fast.service.tokens import Tokens
 from uli_fast.study.study import Study
 
@@ -85,18 +85,9 @@ def _tokens(options: Options) -> Tokens | None:
             "must be given: uli token NAME --role drive --token-file FILE makes one "
             "(--no-token lets everybody on this machine do everything)",
         )
-    if not _loopback(options.host):
+    if not is_loopback(options.host):
         raise ArgumentError("--no-token", "is for 127.0.0.1 only: others can reach this address")
     return None
-
-
-def _loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _tls(options: Options) -> dict[str, Any]:

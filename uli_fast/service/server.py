@@ -56,6 +56,13 @@ class Connection(H11Protocol):
         else:  # answered already; the next one is awaited by uvicorn
             self._arrived()
 
+    def on_response_complete(self) -> None:
+        """Close a connection on which a body goes on that nobody has read: nothing ends that."""
+        unread = self.conn.their_state is h11.SEND_BODY
+        super().on_response_complete()
+        if unread:
+            self.transport.close()
+
     def pause_writing(self) -> None:
         """Begin to wait for somebody who does not read the answer."""
         super().pause_writing()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -60,13 +59,12 @@ def cookie_name(scope: Mapping[str, Any]) -> str:
 
 def cookie_of(scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> str:
     """Return the key that a browser has sent, or nothing."""
-    jar: SimpleCookie = SimpleCookie()
-    try:
-        jar.load(headers.get(b"cookie", b"").decode("latin-1"))
-    except CookieError:
-        return ""
-    found = jar.get(cookie_name(scope))
-    return "" if found is None else found.value
+    # Not http.cookies, which reads none if one of another program is not to its taste.
+    for one in headers.get(b"cookie", b"").decode("latin-1").split(";"):
+        name, _, key = one.strip().partition("=")
+        if name == cookie_name(scope):
+            return key
+    return ""
 
 
 def set_cookie(scope: Mapping[str, Any], headers: Mapping[bytes, bytes], key: str) -> str:

@@ -60,15 +60,14 @@ class Tokens:
         return found
 
     def _look(self) -> None:
-        """Read the file again if it has changed; a broken one lets nobody in."""
+        """Read the file again if it has changed; one that is broken or gone lets nobody in."""
         now = time.monotonic()
         if now < self._next:
             return
-        self._next = now + LOOKS
         stamp = self._stamp()
         if stamp != self._seen:
-            self._known = []
             self._known, self._seen = self._read(), stamp
+        self._next = now + LOOKS  # not before it was read: what is broken is looked at every time
 
     def _stamp(self) -> tuple[int, int, int]:
         try:
@@ -108,13 +107,16 @@ def new_token(path: str | Path, name: str, role: str) -> str:
     if _NAME.fullmatch(name) is None:
         raise ArgumentError("name", "must be 1 to 64 letters, digits, dots, dashes or underscores")
     _check.one_of("role", role, ROLES[1:])
-    if target.exists() and any(caller.name == name for _, caller in _known(target)):
-        raise ArgumentError("name", f"there is a token of {name!r} in {target} already")
+    begin = ""
+    if target.exists():
+        if any(caller.name == name for _, caller in _known(target)):
+            raise ArgumentError("name", f"there is a token of {name!r} in {target} already")
+        begin = "" if target.read_bytes()[-1:] in (b"", b"\n") else "\n"  # an editor left it out
     token = f"uli_{secrets.token_urlsafe(32)}"
     try:
         handle = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(f"{name} {role} sha256:{hashed(token)}\n")
+            file.write(f"{begin}{name} {role} sha256:{hashed(token)}\n")
             file.flush()
             os.fsync(file.fileno())
     except OSError as problem:

@@ -107,8 +107,7 @@ class Past:
 
     def _note(self, event: Event, content: Mapping[str, Any], player: Any, kind: Any) -> None:
         if event.kind == "block":
-            sums = {arm: tuple(row) for arm, *row in content["sums"]}
-            self._blocks[event.sequence] = BlockRecord(content["block"], event.time, sums)
+            self._blocks[event.sequence] = block(event, content)
             return
         assert event.decision is not None
         position = event.decision - 1
@@ -152,6 +151,12 @@ def settled(record: Any, event: Event, content: Mapping[str, Any], player: Any) 
     else:
         found |= {"status": "missing", "reason": content["reason"]}
     return record._replace(**found)
+
+
+def block(event: Event, content: Mapping[str, Any]) -> BlockRecord:
+    """Return the record of a block of sums."""
+    sums = {arm: tuple(row) for arm, *row in content["sums"]}
+    return BlockRecord(content["block"], event.time, sums)
 
 
 def asked(event: Event, content: Mapping[str, Any], kind: Any) -> Any:
