@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Rounds between two looks at the user's bound, and at Ctrl-C.
 _CHUNK = 1 << 14
+# What a class of the user's must have, and what each method is given.
+_METHODS = {"choose": "self, t", "update": "self, arm, reward"}
 
 
 class Mind(Protocol):
@@ -129,7 +131,7 @@ class OwnLearner(ArmLearner):
     def __post_init__(self) -> None:
         if hasattr(self.make, "choose") and not isinstance(self.make, type):
             raise ArgumentError(
-                "make", "is one learner, and every run needs its own: pass its class"
+                "make", "pass the class, not an instance: every run needs a fresh one"
             )
         _check.function("make", self.make)
         for name, other in (("choose", "update"), ("update", "choose")):
@@ -184,10 +186,12 @@ class OwnLearner(ArmLearner):
         made = self.make(K, rng)
         if self.choose is not None and self.update is not None:
             return FunctionMind(made, self.choose, self.update)
-        for name in ("choose", "update"):
+        for name in _METHODS:
             if not callable(getattr(made, name, None)):
-                what = f"{type(made).__name__} has no method {name}"
-                raise OwnLearnerError(f"{self.title}: {what}, and make must return what has one")
+                raise OwnLearnerError(
+                    f"{self.title}: {type(made).__name__} has no method `{name}`: "
+                    f"add {name}({_METHODS[name]})"
+                )
         mind: Mind = made
         return mind
 
@@ -256,6 +260,19 @@ class OwnLearner(ArmLearner):
         Rewards lie in [low, high]; pass ``-inf, inf`` for unbounded ones. ``seed`` decides what
         rng draws, None takes fresh entropy; ``horizon`` changes nothing.
         """
+        player = self.reopen(arms, seed, horizon, low, high)
+        _ = player.mind  # code that cannot begin is refused here, before a study has a file
+        return player
+
+    def reopen(
+        self,
+        arms: int | Sequence[str],
+        seed: int | None = None,
+        horizon: int | None = None,
+        low: float = 0.0,
+        high: float = 1.0,
+    ) -> OwnPlayer:
+        """Return a player whose code is called once a decision is made, or made again."""
         from uli_fast.players.own_learner import OwnPlayer
 
         _check.unused(None, horizon)
@@ -265,7 +282,7 @@ class OwnLearner(ArmLearner):
 
     def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> OwnPlayer:
         """Start a player again, as a saved state describes it."""
-        return self.start(arms, extra["seed"], low=low, high=high)
+        return self.reopen(arms, extra["seed"], low=low, high=high)
 
 
 class OwnRun:
