@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -210,11 +211,14 @@ class OperatingCharacteristics:
         shown: Figure | Axes = figure_of_plan(self, what, path, ax)
         return shown
 
-    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
-        """Write one self-contained HTML page: tables, figures, what the numbers mean."""
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+        """Write one self-contained HTML page: tables, figures, what the numbers mean.
+
+        Return where it is.
+        """
         from uli_fast.report.planning_page import write_plan
 
-        write_plan(self, path, title)
+        return write_plan(self, path, title)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per learner (and the fixed-size trial) and arm."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
 from inspect import Signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -226,11 +227,14 @@ class Runs(RunRecord):
         shown: Figure | Axes = figure_of(what, [self], path, grid=grid, ax=ax)
         return shown
 
-    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
-        """Write one self-contained HTML page: verdict, tables, figures, data, caveats."""
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+        """Write one self-contained HTML page: verdict, tables, figures, data, caveats.
+
+        Return where it is.
+        """
         from uli_fast.results.comparison import Comparison
 
-        Comparison({self.learner.split("(")[0]: self}).report(path, title)
+        return Comparison({self.learner.split("(")[0]: self}).report(path, title)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per replication and recorded round."""
