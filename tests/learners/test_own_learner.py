@@ -117,11 +117,20 @@ def test_what_is_no_arm_is_refused_by_name_and_round(chosen):
 
 @pytest.mark.parametrize(
     ("chosen", "said"),
-    [(3, "chose 3 at"), (-1, "chose -1 at"), (1.0, "none"), (None, "none"), (True, "none")],
+    [
+        (3, "chose 3 at"),
+        (-1, "chose -1 at"),
+        (1.0, "choose returned a float at round 1"),
+        (math.nan, "choose returned a float at round 1"),
+        (None, "choose returned None at"),
+        (True, "choose returned True or False at"),
+        ("a", "choose returned a string at"),
+        ((0.5, 0.5), "choose returned a value of type UniTuple"),
+    ],
 )
 def test_what_is_no_arm_is_refused_from_compiled_code_too(chosen, said):
     learner = uli.OwnLearner(no_plays, numba.njit(lambda state, t: chosen), count_compiled)
-    with pytest.raises(OwnLearnerError, match=rf"no_plays .*{said}.* from 0 to 2"):
+    with pytest.raises(OwnLearnerError, match=rf"no_plays.* {said}.* from 0 to 2"):
         uli.simulate(learner, PROBLEM, 100, seed=1)
 
 
@@ -142,8 +151,20 @@ def test_arms_of_any_kind_of_whole_number_are_arms_and_may_come_with_probabiliti
 
 def test_functions_that_cannot_be_compiled_together_say_so():
     learner = uli.OwnLearner(lambda K, rng: object(), numba.njit(ucb_arm), count_compiled)
-    with pytest.raises(OwnLearnerError, match="compiled functions cannot be used"):
+    with pytest.raises(OwnLearnerError) as refused:
         uli.simulate(learner, PROBLEM, 10)
+    first = str(refused.value).splitlines()[0]
+    assert "the state must be something Numba can type" in first and "returned object" in first
+    learner = uli.OwnLearner(no_plays, numba.njit(lambda state, t: state.nothing), count_compiled)
+    with pytest.raises(OwnLearnerError, match="cannot be used: Unknown attribute 'nothing'"):
+        uli.simulate(learner, PROBLEM, 10)
+
+
+def test_a_class_that_only_needs_to_be_wrapped_is_told_so():
+    with pytest.raises(ArgumentError, match=r"did you mean uli\.OwnLearner\(MyUCB\)\?"):
+        uli.simulate(MyUCB, PROBLEM, 10)
+    with pytest.raises(ArgumentError, match=r"did you mean uli\.OwnLearner\(MyUCB\)\?"):
+        uli.compare([MyUCB], PROBLEM, 10)
 
 
 @pytest.mark.parametrize(

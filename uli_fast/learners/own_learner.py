@@ -337,9 +337,48 @@ class OwnRun:
         try:
             status = kernel.play_rounds(choose, update, *run)
         except NumbaError as problem:
-            said = f"{self.learner.title}: its compiled functions cannot be used: {problem}"
-            raise OwnLearnerError(said) from problem
+            raise OwnLearnerError(f"{self.learner.title}: {_misfit(known, problem)}") from problem
         if status == kernel.NO_ARM:
-            arm, t = int(self.played[0]), int(self.state.clock[0]) + 1
-            shown = "what is none" if arm == kernel.NOT_WHOLE else arm
-            raise self.learner.no_arm(shown, self.state.n.size, t)
+            arm, K, t = int(self.played[0]), self.state.n.size, int(self.state.clock[0]) + 1
+            if arm != kernel.NOT_WHOLE:
+                raise self.learner.no_arm(arm, K, t)
+            said = f"choose returned {_returned(choose, known)} at round {t}"
+            raise OwnLearnerError(
+                f"{self.learner.title}: {said}; it must return an integer from 0 to {K - 1}"
+            )
+
+
+def _misfit(known: Any, problem: Exception) -> str:
+    """Say in a line why functions could not be compiled together; what Numba said follows."""
+    import numba
+
+    try:
+        numba.typeof(known)
+    except (ValueError, TypeError):
+        line = (
+            "the state must be something Numba can type: arrays, numbers, rng, and tuples of "
+            f"them; make returned {type(known).__name__}"
+        )
+    else:
+        said = [x for x in str(problem).splitlines() if x and not x.startswith("Failed in")]
+        line = f"its compiled functions cannot be used: {said[0] if said else 'see below'}"
+    return f"{line}\n\n{problem}"
+
+
+def _returned(choose: Any, known: Any) -> str:
+    """Say what kind of value a compiled function returned."""
+    import numba
+    from numba import types
+
+    state = numba.typeof(known)
+    each = (x.return_type for x in choose.nopython_signatures if x.args[0] == state)
+    kind = types.unliteral(next(each, types.undefined))
+    words = {
+        types.Float: "a float",
+        types.Boolean: "True or False",
+        types.NoneType: "None",
+        types.UnicodeType: "a string",
+    }
+    return next(
+        (word for x, word in words.items() if isinstance(kind, x)), f"a value of type {kind}"
+    )
