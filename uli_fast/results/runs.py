@@ -111,8 +111,10 @@ class Runs(RunRecord):
     def holds(self) -> B1:
         """Whether every round's gap stayed within F, (M,)."""
         if np.isnan(self.worst_ratio).any():
+            other = "uli.BettingElimination()" if self.names else "learner"
             raise NoGuaranteeError(
-                f"{self.learner} has no F_ULI here; use worst_ratio_against(another guarantee)"
+                f"{self.learner} has no F_ULI here: hold it against that of another learner, "
+                f"runs.worst_ratio_against({other}.guarantee(problem))"
             )
         return self.worst_ratio <= 1.0
 
