@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._support.html import as_shown
 from uli_fast._typing import B1, F64, I64, AnyPath, PlanDrawing
 from uli_fast.results import metrics
 from uli_fast.results.metrics import LEVEL, Mean, Share
@@ -225,6 +226,12 @@ class OperatingCharacteristics:
         from uli_fast.report.planning_data import plan_frame
 
         return plan_frame(self)
+
+    @as_shown
+    def _repr_html_(self) -> str:
+        from uli_fast.report.notebook import plan_html
+
+        return plan_html(self)
 
     def __repr__(self) -> str:
         return (

@@ -76,6 +76,10 @@ class Comparison:
         """Return names and Runs."""
         return self.runs.items()
 
+    def __str__(self) -> str:
+        """Return its table."""
+        return str(self.table())
+
     @as_shown
     def _repr_html_(self) -> str:
         from uli_fast.report.notebook import comparison_html
