@@ -65,6 +65,16 @@ def test_every_public_name_is_on_a_page_and_on_one_only():
     assert len(LISTED) == len(set(LISTED))
 
 
+def test_the_first_page_of_the_reference_leads_to_every_page_and_name():
+    text = reference.overview()
+    linked = re.findall(r"\{py:obj\}`[^`]* <([^`]*)>`", text)
+    assert linked == [reference.home(name) for name in LISTED]
+    stems = re.findall(r"\{doc\}`[^`]* </api/(\w+)>`", text)
+    assert stems == [page.stem for page in reference.pages()]
+    listed = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    assert re.findall(r"^api/(\w+)$", listed, re.M) == stems
+
+
 @pytest.mark.parametrize("name", LISTED)
 def test_every_name_is_explained(name):
     assert list(missing_words(name, reference.resolved(name))) == []
