@@ -182,7 +182,10 @@ def _learners() -> Iterator[Section]:
     promising = [name for name, row in rows.items() if not row.load().baseline]
     for kind, (title, about) in titles.items():
         yield Section(title, about, tuple(n for n in promising if rows[n].kind == kind))
-    rivals = [name for name in rows if name not in promising and not rows[name].base]
+    own = ("OwnLearner",)
+    yield Section("Your own", "No guarantee; checks your claim if you make one.", own)
+    others = (name for name in rows if name not in (*promising, *own))
+    rivals = [name for name in others if not rows[name].base]
     yield Section(
         "Rivals", "For comparison: none of them promises anything about a round.", tuple(rivals)
     )
