@@ -16,7 +16,7 @@ import uli_fast as uli
 from tests.service.conftest import SE
 from tests.study.live import AT_ONCE, LEARNERS, outcome, same
 from uli_fast import errors
-from uli_fast.errors import ArgumentError, StudyAccessError, StudyUnavailableError
+from uli_fast.errors import ArgumentError, StudyAccessError, StudyError, StudyUnavailableError
 from uli_fast.service.desk import Desk
 from uli_fast.service.problems import error_of, problem, type_of
 from uli_fast.study.study import Study
@@ -294,6 +294,20 @@ def test_what_is_no_token_is_refused(token):
     with pytest.raises(ArgumentError) as caught:
         uli.Client("http://127.0.0.1:1", token)
     assert caught.value.argument == "token"
+
+
+def test_a_closed_client_is_not_worth_another_try(serve):
+    client = serve().client()
+    client.ask("x")
+    client.close()
+    with pytest.raises(StudyError, match="closed") as caught:
+        client.ask("x")
+    assert not isinstance(caught.value, StudyUnavailableError)
+
+
+def test_a_token_may_have_the_end_of_its_line(serve, roles):
+    tokens, made = roles
+    assert serve(tokens=tokens).client(made["drive"] + "\n").ask("x").id == 1
 
 
 def test_a_wrong_token_is_an_access_error(serve, roles):

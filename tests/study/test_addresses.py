@@ -176,3 +176,28 @@ def test_an_address_in_place_of_a_file_is_not_repeated(scheme):
         with pytest.raises(ArgumentError, match="not repeated here") as caught:
             call()
         assert caught.value.argument == argument and SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://worker:s3cret@host/lab",
+        "POSTGRESQL://worker:s3cret@host/lab",
+        "postgresql:worker:s3cret@host/lab",
+        "mysql://worker:s3cret@host/lab",
+        "https://worker:s3cret@host/lab",
+    ],
+)
+def test_an_address_of_another_kind_is_no_file_and_shows_no_password(url, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for place in (url, Path(url)):
+        for look in (uli.Study.open, uli.Study.read, uli.Study.audit):
+            with pytest.raises(ArgumentError, match="must be a") as caught:
+                look(place)
+            assert caught.value.argument == "path" and "s3cret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_may_have_a_drive_or_a_colon(tmp_path):
+    for name in ("C:/trial.db", "day 1: morning.db", str(tmp_path / "a:b.db")):
+        assert address.located(name, None) == Path(name)

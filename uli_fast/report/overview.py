@@ -42,7 +42,7 @@ class OverviewRow(NamedTuple):
     cells: list[OverviewCell]
 
 
-class Overview(NamedTuple):
+class OverviewTable(NamedTuple):
     """Learners (rows) on problems (columns)."""
 
     heads: list[OverviewHead]
@@ -60,7 +60,7 @@ _WORDS = {
 
 def overviews_of(
     problems: Sequence[tuple[str, Sequence[Line], Verdict]],
-) -> list[Overview]:
+) -> list[OverviewTable]:
     """Return one table of all learners on all problems; of many problems a few at a time."""
     names = {line.name: line for _, lines, _ in problems for line in lines}
     found = []
@@ -76,7 +76,7 @@ def overviews_of(
             for name, line in names.items()
             if any(name in column for column in columns)
         ]
-        found.append(Overview(heads, rows))
+        found.append(OverviewTable(heads, rows))
     return found
 
 

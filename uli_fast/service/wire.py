@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 from uli_fast import __version__, _check
-from uli_fast.errors import ArgumentError, StudyUnavailableError
+from uli_fast.errors import ArgumentError, StudyError, StudyUnavailableError
 from uli_fast.service.problems import error_of
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds
@@ -36,6 +36,7 @@ class Wire:
         self._patience = _check.number("patience", patience)
         self._headers = {"user-agent": f"uli-fast/{__version__}", "accept": "application/json"}
         if token is not None:
+            token = token.strip() if isinstance(token, str) else token  # as a file ends in a line
             if not isinstance(token, str) or not token.isascii() or not token.isprintable():
                 raise ArgumentError("token", "must be a token as uli token prints it")
             self._headers["authorization"] = f"Bearer {token}"
@@ -101,7 +102,7 @@ class Wire:
     def _connection(self) -> Any:
         """Return this thread's connection; a new one after a fork."""
         if self.closed:
-            raise StudyUnavailableError("this client is closed")
+            raise StudyError("this client is closed")
         made = getattr(self._local, "made", None)
         if made is None or made[0] != os.getpid():
             made = os.getpid(), self._connected()

@@ -6,6 +6,7 @@ address, in errors, logs and on pages, is the host, the port and the database al
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from uli_fast import _check
 from uli_fast.errors import ArgumentError, MissingExtraError
 
 SCHEMES = ("postgresql://", "postgres://")
+# What somebody means as an address, however it is spelt, even with a slash lost in a Path.
+ADDRESS = re.compile(r"(postgres(ql)?[+:]|[a-z][a-z0-9+.-]+:/)", re.IGNORECASE)
 LONGEST_NAME = 200
 SECRETS = ("password", "sslpassword")
 # What is asked of libpq unless the address says otherwise: seconds to connect, and to find out
@@ -81,9 +84,15 @@ def located(path: Any, name: Any) -> Path | Address:
 
 def no_address(argument: str, path: Any) -> None:
     """Refuse an address where a file is meant, which errors would name, password and all."""
-    if isinstance(path, str | Path) and str(path).startswith(tuple(x[:-1] for x in SCHEMES)):
-        wanted = "a string if it is an address" if isinstance(path, Path) else "a file"
-        raise ArgumentError(argument, f"must be {wanted}; not repeated here")
+    if not isinstance(path, str | Path) or not ADDRESS.match(str(path)):
+        return
+    if str(path).lower().startswith("http"):
+        raise ArgumentError(argument, "must be a file; uli.Client has the studies of a service")
+    wanted = "a string if it is an address" if isinstance(path, Path) else "a file"
+    known = " or ".join(SCHEMES)
+    raise ArgumentError(
+        argument, f"must be {wanted}, and addresses begin with {known}; not repeated here"
+    )
 
 
 def driver() -> Any:
