@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "reference",  # _ext/reference.py: a page for every public name
+    "titles",  # _ext/titles.py: links show the title of a page
     "offline",  # _ext/offline.py: nothing is fetched
 ]
 exclude_patterns = ["_build", "_ext", "_static", "**/.ipynb_checkpoints"]
@@ -52,7 +53,7 @@ toc_object_entries_show_parents = "hide"
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_js_files = ["copy.js"]
+html_js_files = ["copy.js", "formulas.js"]
 html_logo = "_static/mark.svg"
 html_favicon = "_static/mark.svg"
 html_copy_source = False

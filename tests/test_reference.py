@@ -4,6 +4,7 @@ import doctest
 import importlib.util
 import inspect
 import re
+import types
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,16 @@ def test_every_public_name_is_on_a_page_and_on_one_only():
     assert len(LISTED) == len(set(LISTED))
 
 
+def test_the_first_page_of_the_reference_leads_to_every_page_and_name():
+    text = reference.overview()
+    linked = re.findall(r"\{py:obj\}`[^`]* <([^`]*)>`", text)
+    assert linked == [reference.home(name) for name in LISTED]
+    stems = re.findall(r"\{doc\}`[^`]* </api/(\w+)>`", text)
+    assert stems == [page.stem for page in reference.pages()]
+    listed = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    assert re.findall(r"^api/(\w+)$", listed, re.M) == stems
+
+
 @pytest.mark.parametrize("name", LISTED)
 def test_every_name_is_explained(name):
     assert list(missing_words(name, reference.resolved(name))) == []
@@ -118,6 +129,19 @@ def test_what_pages_would_fetch_is_found(tmp_path):
     (tmp_path / "bad.html").write_text('<script async src="https://example.org/x.js"></script>')
     (tmp_path / "bad.css").write_text("@font-face { src: url(//example.org/f.woff2) }")
     assert len(offline.fetched(tmp_path)) == 2
+
+
+def test_links_that_read_as_files_get_titles():
+    nodes = pytest.importorskip("docutils.nodes")
+    page = nodes.Element()
+    for text in ("live.md", "here", "gone.md", "sets.md"):
+        page += nodes.reference("", text, refuri="there.html")
+    said = {"live": "Live studies: a guide", "sets": "Arm sets: proofs", "arm_sets": "Arm sets"}
+    titles = {name: nodes.title("", title) for name, title in said.items()}
+    env = types.SimpleNamespace(titles=titles)
+    extension("titles").retitle(types.SimpleNamespace(env=env), page, "index")
+    found = [link.astext() for link in page.children]
+    assert found == ["Live studies", "here", "gone.md", "Arm sets: proofs"]
 
 
 def test_a_new_name_is_picked_up(monkeypatch):

@@ -57,6 +57,7 @@ class Page(NamedTuple):
 
     stem: str
     title: str
+    about: str
     sections: tuple[Section, ...]
 
 
@@ -98,14 +99,55 @@ def resolved(name: str) -> Any:
 def pages() -> tuple[Page, ...]:
     """Return all pages; every public name is on one of them."""
     found = [
-        Page("learners", "Learners", tuple(_learners())),
-        Page("problems", "Problems", tuple(_problems())),
-        Page("simulating", "Simulate and compare", tuple(_simulating())),
-        Page("planning", "Plan", tuple(_planning())),
-        Page("live", "Decide live", tuple(_live())),
-        Page("races", "Races and logs", tuple(_races())),
-        Page("geometry", "Arm sets, designs, spanners", tuple(_geometry())),
-        Page("errors", "Errors and warnings", (_module("errors", "Errors", ""),)),
+        Page(
+            "learners",
+            "Learners",
+            "They play. Each is a small frozen object with its parameters, ``guarantee(about)`` "
+            "and ``start(arms)``.",
+            tuple(_learners()),
+        ),
+        Page(
+            "problems",
+            "Problems",
+            "The truth for simulations: means, vectors, transitions, and the gaps that follow.",
+            tuple(_problems()),
+        ),
+        Page(
+            "simulating",
+            "Simulate and compare",
+            "Learners on problems, and the ``Runs`` that come of it.",
+            tuple(_simulating()),
+        ),
+        Page(
+            "planning",
+            "Plan",
+            "What is promised beforehand, what to expect of a trial, what no learner can do.",
+            tuple(_planning()),
+        ),
+        Page(
+            "live",
+            "Decide live",
+            "One decision at a time: in memory, in a file or in a database.",
+            tuple(_live()),
+        ),
+        Page(
+            "races",
+            "Races and logs",
+            "Candidates on common instances, and past outcomes.",
+            tuple(_races()),
+        ),
+        Page(
+            "geometry",
+            "Arm sets, designs, spanners",
+            "The geometry of linear bandits, useful on its own.",
+            tuple(_geometry()),
+        ),
+        Page(
+            "errors",
+            "Errors and warnings",
+            "What is raised when something is wrong.",
+            (_module("errors", "Errors", ""),),
+        ),
     ]
     listed = {name for page in found for section in page.sections for name in section.names}
     others = tuple(name for name in public_names() if name not in listed)
@@ -140,7 +182,10 @@ def _learners() -> Iterator[Section]:
     promising = [name for name, row in rows.items() if not row.load().baseline]
     for kind, (title, about) in titles.items():
         yield Section(title, about, tuple(n for n in promising if rows[n].kind == kind))
-    rivals = [name for name in rows if name not in promising and not rows[name].base]
+    own = ("OwnLearner",)
+    yield Section("Your own", "No guarantee; checks your claim if you make one.", own)
+    others = (name for name in rows if name not in (*promising, *own))
+    rivals = [name for name in others if not rows[name].base]
     yield Section(
         "Rivals", "For comparison: none of them promises anything about a round.", tuple(rivals)
     )
@@ -254,11 +299,35 @@ def table_page(page: Page) -> str:
             lines += [section.title, "-" * len(section.title), ""]
         lines += [section.about, "", ".. autosummary::", "   :nosignatures:", ""]
         for name in section.names:
-            home = f"uli_fast.{GIVEN[name]}" if name in GIVEN else "uli_fast"
-            lines.append(f"   ~{home}.{name}")
+            lines.append(f"   ~{home(name)}")
         lines.append("")
         entries += [f"   {label(name)} <objects/{name}>" for name in section.names]
     return "\n".join([*lines, ".. toctree::", "   :hidden:", "   :maxdepth: 1", "", *entries, ""])
+
+
+def overview() -> str:
+    """Return what the first page of the reference takes in: every group, every name, with links."""
+    lines = []
+    for page in pages():
+        lines += [
+            f"## {page.title}",
+            "",
+            page.about,
+            f"{{doc}}`A line on each </api/{page.stem}>`.",
+        ]
+        for section in page.sections:
+            if not section.names:
+                continue
+            alone = len(page.sections) == 1
+            links = ", ".join(f"{{py:obj}}`{label(x)} <{home(x)}>`" for x in section.names)
+            lines += ["", links if alone else f"**{section.title}**: {links}"]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def home(name: str) -> str:
+    """Return a name as Python imports it."""
+    return f"uli_fast.{GIVEN[name]}.{name}" if name in GIVEN else f"uli_fast.{name}"
 
 
 def label(name: str) -> str:
@@ -268,7 +337,7 @@ def label(name: str) -> str:
 
 def write(docs: Path) -> None:
     """Write all pages; leave those alone that are as they should be, remove what is left over."""
-    texts = {}
+    texts = {"overview.txt": overview()}
     for page in pages():
         texts[f"{page.stem}.rst"] = table_page(page)
         for section in page.sections:

@@ -1,4 +1,4 @@
-// A button on every block of code. Of a session with prompts it copies what was typed.
+// A button on every block of code, not on formulas. Of a session with prompts it copies what was typed.
 document.addEventListener("DOMContentLoaded", () => {
   const typed = (text) => {
     const lines = text.replace(/\n$/, "").split("\n");
@@ -7,7 +7,7 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   for (const block of document.querySelectorAll("div.highlight")) {
     const code = block.querySelector("pre");
-    if (!code || block.closest(".cell_output")) continue;
+    if (!code || block.closest(".cell_output, .highlight-none")) continue;
     const button = document.createElement("button");
     button.type = "button";
     button.className = "copy";

@@ -117,11 +117,20 @@ def test_what_is_no_arm_is_refused_by_name_and_round(chosen):
 
 @pytest.mark.parametrize(
     ("chosen", "said"),
-    [(3, "chose 3 at"), (-1, "chose -1 at"), (1.0, "none"), (None, "none"), (True, "none")],
+    [
+        (3, "chose 3 at"),
+        (-1, "chose -1 at"),
+        (1.0, "choose returned a float at round 1"),
+        (math.nan, "choose returned a float at round 1"),
+        (None, "choose returned None at"),
+        (True, "choose returned True or False at"),
+        ("a", "choose returned a string at"),
+        ((0.5, 0.5), "choose returned a value of type UniTuple"),
+    ],
 )
 def test_what_is_no_arm_is_refused_from_compiled_code_too(chosen, said):
     learner = uli.OwnLearner(no_plays, numba.njit(lambda state, t: chosen), count_compiled)
-    with pytest.raises(OwnLearnerError, match=rf"no_plays .*{said}.* from 0 to 2"):
+    with pytest.raises(OwnLearnerError, match=rf"no_plays.* {said}.* from 0 to 2"):
         uli.simulate(learner, PROBLEM, 100, seed=1)
 
 
@@ -142,14 +151,26 @@ def test_arms_of_any_kind_of_whole_number_are_arms_and_may_come_with_probabiliti
 
 def test_functions_that_cannot_be_compiled_together_say_so():
     learner = uli.OwnLearner(lambda K, rng: object(), numba.njit(ucb_arm), count_compiled)
-    with pytest.raises(OwnLearnerError, match="compiled functions cannot be used"):
+    with pytest.raises(OwnLearnerError) as refused:
         uli.simulate(learner, PROBLEM, 10)
+    first = str(refused.value).splitlines()[0]
+    assert "the state must be something Numba can type" in first and "returned object" in first
+    learner = uli.OwnLearner(no_plays, numba.njit(lambda state, t: state.nothing), count_compiled)
+    with pytest.raises(OwnLearnerError, match="cannot be used: Unknown attribute 'nothing'"):
+        uli.simulate(learner, PROBLEM, 10)
+
+
+def test_a_class_that_only_needs_to_be_wrapped_is_told_so():
+    with pytest.raises(ArgumentError, match=r"did you mean uli\.OwnLearner\(MyUCB\)\?"):
+        uli.simulate(MyUCB, PROBLEM, 10)
+    with pytest.raises(ArgumentError, match=r"did you mean uli\.OwnLearner\(MyUCB\)\?"):
+        uli.compare([MyUCB], PROBLEM, 10)
 
 
 @pytest.mark.parametrize(
     ("make", "argument", "said"),
     [
-        (lambda: uli.OwnLearner(MyUCB(3, None)), "make", "every run needs its own: pass its class"),
+        (lambda: uli.OwnLearner(MyUCB(3, None)), "make", "pass the class, not an instance"),
         (lambda: uli.OwnLearner(no_plays, ucb_arm), "update", "must be given where choose is"),
         (lambda: uli.OwnLearner(no_plays, update=count), "choose", "must be given where update is"),
         (lambda: uli.OwnLearner(MyUCB, name="UCB (mine)"), "name", "no parenthesis"),
@@ -169,10 +190,37 @@ def test_what_make_returns_needs_both_methods():
         def choose(self, t):
             return 0
 
-    with pytest.raises(OwnLearnerError, match="Deaf has no method update"):
+    said = r"Deaf has no method `update`: add update\(self, arm, reward\)"
+    with pytest.raises(OwnLearnerError, match=said):
         uli.simulate(uli.OwnLearner(Deaf), PROBLEM, 10)
-    with pytest.raises(OwnLearnerError, match="Deaf has no method update"):
-        uli.OwnLearner(Deaf).start(2).ask()
+    with pytest.raises(OwnLearnerError, match=said):
+        uli.OwnLearner(Deaf).start(2)
+
+
+def test_code_that_cannot_begin_leaves_no_file_behind(tmp_path):
+    class Deaf:
+        def __init__(self, K, rng):
+            pass
+
+        def choose(self, t):
+            return 0
+
+    with pytest.raises(OwnLearnerError, match="no method `update`"):
+        uli.Study.open(tmp_path / "s.db", uli.OwnLearner(Deaf, name="m"), 3)
+    assert not list(tmp_path.iterdir())
+    study_of(tmp_path / "s.db", uli.OwnLearner(Wavering, name="m"), 5)  # the mended code
+
+
+def test_a_run_and_a_study_make_what_they_know_once(tmp_path):
+    made = []
+
+    class Counted(Wavering):
+        def __init__(self, K, rng):
+            made.append(K)
+            super().__init__(K, rng)
+
+    study_of(tmp_path / "s.db", uli.OwnLearner(Counted), 5)
+    assert made == [3]
 
 
 # Claims.
@@ -399,7 +447,7 @@ def test_a_study_and_a_checkpoint_refuse_another_class_of_the_same_name(tmp_path
     one, same, other = (uli.OwnLearner(wrap(variant(x)), name="m") for x in (0.5, 0.5, 0.25))
     study_of(tmp_path / "s.db", one, 5)
     study_of(tmp_path / "s.db", same, 5)
-    with pytest.raises(ArgumentError, match="its make is not what this study was begun with"):
+    with pytest.raises(ArgumentError, match=r"this study was begun with.*Begin a new"):
         study_of(tmp_path / "s.db", other, 5)
     kept = functools.partial(uli.simulate, horizon=50, seed=1, checkpoint=tmp_path / "kept")
     assert_same_runs(kept(one, PROBLEM, replications=2), kept(same, PROBLEM, replications=2))

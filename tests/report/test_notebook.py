@@ -13,7 +13,7 @@ import pytest
 import uli_fast as uli
 from tests.support.examples import LIVE, drive
 from uli_fast._support import html
-from uli_fast.errors import StudyUnavailableError
+from uli_fast.errors import NoGuaranteeError, StudyUnavailableError
 
 pytestmark = pytest.mark.filterwarnings("ignore::uli_fast.errors.SaturationWarning")
 PROBLEM = uli.BernoulliBandit([0.7, 0.5], names=["<b>&one", "two"])
@@ -69,6 +69,34 @@ def test_a_comparison_has_a_line_per_learner():
     found = uli.compare({"<i>a": uli.BettingElimination(0.1), "b": uli.UCB()}, PROBLEM, 5000, 3, 1)
     text = read(found)
     assert "<i>a" in text and "the tightest F of the others" in text
+
+
+def test_a_plan_has_a_line_per_learner_and_one_of_the_usual_trial():
+    learners = {"<i>a": uli.BettingElimination(0.1), "b": uli.KLUCB()}
+    plan = uli.operating_characteristics(learners, PROBLEM, 200, replications=5, seed=1)
+    text = read(plan)
+    for part in ("<i>a", "b", "fixed-size trial", "200 patients", "5 trials", "on inferior"):
+        assert part in text
+
+
+def test_printed_a_comparison_is_its_table_and_a_guarantee_a_sentence_or_two():
+    found = uli.compare([uli.BettingElimination(0.1), uli.UCB()], PROBLEM, 500, 3, seed=1)
+    assert str(found) == str(found.table()) and "BettingElimination" in str(found)
+    promise = uli.BettingElimination(0.05).guarantee(3)
+    said = str(promise)
+    assert said.startswith("With probability 0.95 the gap of every round t is at most F(t): ")
+    assert f"{promise.bound(10**4):.3g} at t = 10,000" in said and "Proved: BET, K = 3" in said
+    own = uli.OwnLearner(object, claim=lambda K, delta, t: 1 / 0).guarantee(3)
+    assert str(own).startswith("By a user's claim, not proved, with probability 0.95")
+
+
+def test_runs_without_a_guarantee_say_how_to_hold_them_against_another():
+    problem = uli.BernoulliBandit([0.7, 0.5])
+    runs = uli.simulate(uli.UCB(), problem, 100, 3, seed=1)
+    with pytest.raises(NoGuaranteeError) as refused:
+        runs.coverage()
+    code = str(refused.value)[str(refused.value).index("runs.") :]
+    assert eval(code, {"runs": runs, "uli": uli, "problem": problem}).shape == (3,)
 
 
 def test_a_race_has_its_ranking():

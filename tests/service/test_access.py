@@ -342,6 +342,14 @@ def test_a_bucket_fills_with_time():
     assert [rate.take("a") for _ in range(3)] == [0.0, 0.0, 0.5]
 
 
+def until(there, seconds=5.0):
+    """Wait for something, not for ever."""
+    end = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def test_a_full_desk_sends_people_away(serve):
     served, gate, begun = serve(limits=Limits(queued=3)), threading.Event(), threading.Event()
     slow = served.study.together
@@ -355,8 +363,11 @@ def test_a_full_desk_sends_people_away(serve):
     threads[0].start()
     assert begun.wait(10)
     [t.start() for t in threads[1:]]
-    while len(found) < 4:  # one is being served, three wait
-        time.sleep(0.01)
+    try:
+        until(lambda: len(found) == 4)  # one is being served, three wait
+    except AssertionError:
+        gate.set()
+        raise
     assert {status for status, _, _ in found} == {503}
     assert all(headers["retry-after"] == "1" for _, headers, _ in found)
     gate.set()
@@ -377,11 +388,9 @@ def test_what_waited_shares_a_commit(serve):
     served.study.together = together
     asks = [threading.Thread(target=served.send, args=("POST", "/v1/ask", {})) for _ in range(9)]
     asks[0].start()
-    while not calls:
-        time.sleep(0.01)
+    until(lambda: calls)
     [t.start() for t in asks[1:]]
-    while served.service.desk.waiting < 8:
-        time.sleep(0.01)
+    until(lambda: served.service.desk.waiting == 8)
     gate.set()
     [t.join() for t in asks]
     assert calls == [1, 8] and served.study.head.sequence == 10
@@ -424,8 +433,7 @@ def test_what_was_queued_at_a_stop_is_answered(serve):
     asks[0].start()
     assert begun.wait(10)
     [t.start() for t in asks[1:]]
-    while served.service.desk.waiting < 5:
-        time.sleep(0.01)
+    until(lambda: served.service.desk.waiting == 5)
     served.server.should_exit = True
     threading.Timer(0.3, gate.set).start()
     [t.join() for t in asks]

@@ -118,7 +118,7 @@ def refused(*words):
 
 def test_it_does_not_begin_without_tokens_where_others_can_come(path, folder):
     assert "--token-file" in refused(path)
-    for host in ("0.0.0.0", "192.168.0.1", "::", "example.org"):
+    for host in ("0.0.0.0", "192.168.0.1", "::", "nowhere.invalid"):
         assert "127.0.0.1 only" in refused(path, "--no-token", "--host", host)
     assert "contradicts" in refused(path, "--no-token", "--token-file", folder / "x")
     assert "cannot be used for tokens" in refused(path, "--token-file", folder / "nothing")

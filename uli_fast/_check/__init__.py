@@ -24,7 +24,7 @@ from uli_fast._check.arrays import (
     vectors,
     within,
 )
-from uli_fast._check.files import file, not_the_study, path
+from uli_fast._check.files import file, not_the_study, page, path
 from uli_fast._check.live import (
     MOST_PLAYS,
     block,
@@ -177,6 +177,7 @@ __all__ = [
     "one_of",
     "optional_noise",
     "outcomes",
+    "page",
     "part_of_range",
     "path",
     "policy",

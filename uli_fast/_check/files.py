@@ -42,6 +42,13 @@ def file(name: str, value: Any) -> Path:
     return result
 
 
+def page(name: str, value: Any) -> None:
+    """Refuse to write a page, which is HTML, under the name of something else."""
+    suffix = Path(value).suffix if isinstance(value, str | Path) else ""
+    if suffix.lower() not in ("", ".html", ".htm"):
+        raise ArgumentError(name, f"must end in .html, which the page is; got {str(value)!r}")
+
+
 def not_the_study(name: str, target: Path, study: Any) -> None:
     """Refuse to write over the file of a study, its log or its lock, by whatever name."""
     if not isinstance(study, Path):  # in a database, or nowhere

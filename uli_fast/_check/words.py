@@ -26,8 +26,15 @@ def shown(value: Any) -> str:
 
 
 def called(value: Any) -> str:
-    """Return how a value that is not a learner is shown: a class may lack its parentheses."""
+    """Return how a value that is not a learner is shown: a class may lack its parentheses.
+
+    One of the user's own, with ``choose`` and ``update``, lacks what makes a learner of it.
+    """
     if isinstance(value, type):
+        own = not value.__module__.startswith("uli_fast.")
+        if own and callable(getattr(value, "choose", None)) and hasattr(value, "update"):
+            name = value.__name__
+            return f"the class {name}; did you mean uli.OwnLearner({name})?"
         return f"the class {value.__name__}; did you mean {value.__name__}()?"
     return repr(value)
 

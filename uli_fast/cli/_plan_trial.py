@@ -44,6 +44,7 @@ class TrialOptions(NamedTuple):
         assert subject.problem is not None
         horizon = _check.horizon("patients", self.patients)
         page = None if self.html is None else _check.file("html", self.html)
+        _check.page("html", page)
         found = uli.operating_characteristics(
             usual_learners(delta, subject.R, self.learners),
             subject.problem,

@@ -238,6 +238,15 @@ class Guarantee:
             return self.scale * se_mab_above(t, self.delta, self.parameters)
         return np.asarray(self.bound(t))
 
+    def __str__(self) -> str:
+        """Say in two sentences what is certain, and by what."""
+        sure = f"with probability {confidence(self.delta)} the gap of every round t is at most F(t)"
+        given = "".join(f", {name} = {value:g}" for name, value in self.parameters.items())
+        if not self.proved:
+            return f"By a user's claim, not proved, {sure}{given}."
+        values = ", ".join(f"{self.bound(t):.3g} at t = {t:,}" for t in (100, 10**4, 10**6))
+        return f"W{sure[1:]}: {values}. Proved: {self.formula}{given}."
+
     @as_shown
     def _repr_html_(self) -> str:
         rows: list[tuple[str, Any]] = [

@@ -44,8 +44,8 @@ class BettingElimination(ArmLearner):
         Probability with which the guarantee may fail: nine tenths of it for what is played,
         one tenth for the intervals of a live player.
     leader
-        How often the arm that leads is played in a sweep. 1 plays all alike; more plays lower
-        the regret, and delay the guarantee.
+        How often the arm that leads is played in a sweep. 1 treats all arms alike; larger
+        values lower the regret and delay the guarantee.
     R
         Rewards are R-subgaussian, in reward units; None is half their declared range, which
         always holds. Where they have no range it must be given.

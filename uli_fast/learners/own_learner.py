@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Rounds between two looks at the user's bound, and at Ctrl-C.
 _CHUNK = 1 << 14
+# What a class of the user's must have, and what each method is given.
+_METHODS = {"choose": "self, t", "update": "self, arm, reward"}
 
 
 class Mind(Protocol):
@@ -129,7 +131,7 @@ class OwnLearner(ArmLearner):
     def __post_init__(self) -> None:
         if hasattr(self.make, "choose") and not isinstance(self.make, type):
             raise ArgumentError(
-                "make", "is one learner, and every run needs its own: pass its class"
+                "make", "pass the class, not an instance: every run needs a fresh one"
             )
         _check.function("make", self.make)
         for name, other in (("choose", "update"), ("update", "choose")):
@@ -184,10 +186,12 @@ class OwnLearner(ArmLearner):
         made = self.make(K, rng)
         if self.choose is not None and self.update is not None:
             return FunctionMind(made, self.choose, self.update)
-        for name in ("choose", "update"):
+        for name in _METHODS:
             if not callable(getattr(made, name, None)):
-                what = f"{type(made).__name__} has no method {name}"
-                raise OwnLearnerError(f"{self.title}: {what}, and make must return what has one")
+                raise OwnLearnerError(
+                    f"{self.title}: {type(made).__name__} has no method `{name}`: "
+                    f"add {name}({_METHODS[name]})"
+                )
         mind: Mind = made
         return mind
 
@@ -256,6 +260,19 @@ class OwnLearner(ArmLearner):
         Rewards lie in [low, high]; pass ``-inf, inf`` for unbounded ones. ``seed`` decides what
         rng draws, None takes fresh entropy; ``horizon`` changes nothing.
         """
+        player = self.reopen(arms, seed, horizon, low, high)
+        _ = player.mind  # code that cannot begin is refused here, before a study has a file
+        return player
+
+    def reopen(
+        self,
+        arms: int | Sequence[str],
+        seed: int | None = None,
+        horizon: int | None = None,
+        low: float = 0.0,
+        high: float = 1.0,
+    ) -> OwnPlayer:
+        """Return a player whose code is called once a decision is made, or made again."""
         from uli_fast.players.own_learner import OwnPlayer
 
         _check.unused(None, horizon)
@@ -265,7 +282,7 @@ class OwnLearner(ArmLearner):
 
     def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> OwnPlayer:
         """Start a player again, as a saved state describes it."""
-        return self.start(arms, extra["seed"], low=low, high=high)
+        return self.reopen(arms, extra["seed"], low=low, high=high)
 
 
 class OwnRun:
@@ -320,9 +337,48 @@ class OwnRun:
         try:
             status = kernel.play_rounds(choose, update, *run)
         except NumbaError as problem:
-            said = f"{self.learner.title}: its compiled functions cannot be used: {problem}"
-            raise OwnLearnerError(said) from problem
+            raise OwnLearnerError(f"{self.learner.title}: {_misfit(known, problem)}") from problem
         if status == kernel.NO_ARM:
-            arm, t = int(self.played[0]), int(self.state.clock[0]) + 1
-            shown = "what is none" if arm == kernel.NOT_WHOLE else arm
-            raise self.learner.no_arm(shown, self.state.n.size, t)
+            arm, K, t = int(self.played[0]), self.state.n.size, int(self.state.clock[0]) + 1
+            if arm != kernel.NOT_WHOLE:
+                raise self.learner.no_arm(arm, K, t)
+            said = f"choose returned {_returned(choose, known)} at round {t}"
+            raise OwnLearnerError(
+                f"{self.learner.title}: {said}; it must return an integer from 0 to {K - 1}"
+            )
+
+
+def _misfit(known: Any, problem: Exception) -> str:
+    """Say in a line why functions could not be compiled together; what Numba said follows."""
+    import numba
+
+    try:
+        numba.typeof(known)
+    except (ValueError, TypeError):
+        line = (
+            "the state must be something Numba can type: arrays, numbers, rng, and tuples of "
+            f"them; make returned {type(known).__name__}"
+        )
+    else:
+        said = [x for x in str(problem).splitlines() if x and not x.startswith("Failed in")]
+        line = f"its compiled functions cannot be used: {said[0] if said else 'see below'}"
+    return f"{line}\n\n{problem}"
+
+
+def _returned(choose: Any, known: Any) -> str:
+    """Say what kind of value a compiled function returned."""
+    import numba
+    from numba import types
+
+    state = numba.typeof(known)
+    each = (x.return_type for x in choose.nopython_signatures if x.args[0] == state)
+    kind = types.unliteral(next(each, types.undefined))
+    words = {
+        types.Float: "a float",
+        types.Boolean: "True or False",
+        types.NoneType: "None",
+        types.UnicodeType: "a string",
+    }
+    return next(
+        (word for x, word in words.items() if isinstance(kind, x)), f"a value of type {kind}"
+    )

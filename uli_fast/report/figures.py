@@ -69,21 +69,41 @@ def figure_of(
             raise ArgumentError("grid", f"is for the actions left, not for {what!r}")
         draw = partial(draw_actions, grid=checked_grid([line.runs for line in lines], grid))
     figure, axes = sheet(ax, 9.0, 5.5)
-    target = checked_target(figure, path)
+    target = checked_target(figure, path, tuple(_DRAWINGS))
     draw(axes, lines)
     title = f"{runs[0].problem}; replications: {runs[0].replications}"
     axes.set_title(title, fontsize=10, parse_math=False)
     if what != "actions":
-        legend = axes.legend(loc=_LEGENDS.get(what, "lower left"), fontsize=8)
+        place = _LEGENDS.get(what, "lower left")
+        if ax is None:
+            legend = axes.legend(loc=place, fontsize=8)
+        else:  # a panel of the caller's has room for names only
+            strip = _STRIP if what == "gap" else 0.0  # whose words are to be read
+            room = (0.0, strip, 1.0, 1.0 - strip)
+            legend = axes.legend(*_names_only(axes), loc=place, bbox_to_anchor=room, **_SMALL)
         for text in legend.get_texts():
             text.set_parse_math(False)
     save_figure(figure, target)
     return figure if ax is None else ax
 
 
-def checked_target(figure: Figure, path: str | os.PathLike[str] | None) -> Path | None:
-    """Return where a figure is to be written, refusing what it cannot be written as."""
+def _names_only(axes: Any) -> tuple[list[Any], list[str]]:
+    """Return the entries of a legend without its notes, which are in parentheses."""
+    handles, names = axes.get_legend_handles_labels()
+    kept = [(h, x) for h, x in zip(handles, names, strict=True) if not x.startswith("(")]
+    return [h for h, _ in kept], [x for _, x in kept]
+
+
+def checked_target(
+    figure: Figure, path: str | os.PathLike[str] | None, drawings: Sequence[str] = ()
+) -> Path | None:
+    """Return where a figure is to be written, refusing what it cannot be written as.
+
+    The name of one of the ``drawings`` is no file: it was meant for ``what``.
+    """
     target = None if path is None else _check.path("path", path)
+    if path in drawings:
+        raise ArgumentError("path", f"is where to write the figure; did you mean what={path!r}?")
     if target is not None and target.suffix:
         kinds = sorted(figure.canvas.get_supported_filetypes())
         if target.suffix[1:].lower() not in kinds:
@@ -188,6 +208,7 @@ _DRAWINGS: Mapping[str, Callable[[Any, Sequence[Line]], None]] = {
     "actions": draw_actions,
 }
 _LEGENDS = {"regret": "upper left"}
+_SMALL: Mapping[str, Any] = {"fontsize": 7, "framealpha": 0.6}
 _OF_LOOKS = ("certificate", "actions")
 
 

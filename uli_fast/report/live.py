@@ -27,4 +27,5 @@ def write_audit(audit: Audit, path: str | Path, title: str = "Live study") -> No
     """
     target = _check.file("path", path)
     _check.not_the_study("path", target, audit.path)
+    _check.page("path", target)
     write_page(document(title, fragment(audit.overview, audited=True), live=False), target)

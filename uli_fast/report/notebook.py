@@ -10,11 +10,13 @@ import numpy as np
 from uli_fast._support.html import facts, grid
 from uli_fast.guarantees import Guarantee
 from uli_fast.report.checks import check, is_void, tightest
+from uli_fast.report.planning import summary as summary_of_plan
 from uli_fast.report.races import HEADERS, cells, summary
 from uli_fast.report.words import label, number
 from uli_fast.results.runs import Runs
 
 if TYPE_CHECKING:
+    from uli_fast.results.characteristics import OperatingCharacteristics
     from uli_fast.results.race import Race
 
 
@@ -40,6 +42,14 @@ def comparison_html(named: Mapping[str, Runs]) -> str:
     rows = [[label(name), _regret(r), _last(r), _kept(r, against)] for name, r in named.items()]
     title = f"{first.problem}: {number(first.horizon)} {first.unit}s"
     return grid(title, headers, rows, f"{first.replications} replications; medians over them")
+
+
+def plan_html(plan: OperatingCharacteristics) -> str:
+    """Return a line per learner, and one of the usual trial."""
+    found = summary_of_plan(plan)
+    rows = [[row.name, *(cell.text for cell in row.cells)] for row in found.rows]
+    title = f"{plan.problem}: a trial with {plan.horizon:,} patients"
+    return grid(title, found.header, rows, f"{plan.replications:,} trials of each learner")
 
 
 def race_html(race: Race) -> str:

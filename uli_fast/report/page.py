@@ -33,8 +33,8 @@ def write_report(
     title: str,
     provenance: Mapping[str, Any],
     missing: Mapping[str, Mapping[str, int]] | None = None,
-) -> None:
-    """Write one self-contained HTML page, whole or not at all.
+) -> Path:
+    """Write one self-contained HTML page, whole or not at all; return where it is.
 
     Parameters
     ----------
@@ -51,6 +51,7 @@ def write_report(
         How many runs are still to come, by problem and learner; the page says so.
     """
     _check.sections("sections", sections)
+    _check.page("path", path)
     heading = _check.text("title", title)
     files, left, looks = _file_names(sections), missing or {}, _looks(sections)
     shown = [
@@ -67,11 +68,11 @@ def write_report(
         provenance=provenance,
         caveats=caveats([r for section in sections.values() for r in section.runs.values()]),
     )
-    write_page(page, path)
+    return write_page(page, path)
 
 
-def write_page(page: str, path: str | os.PathLike[str]) -> None:
-    """Write a page whole or not at all."""
+def write_page(page: str, path: str | os.PathLike[str]) -> Path:
+    """Write a page whole or not at all; return where it is."""
     try:
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -80,6 +81,7 @@ def write_page(page: str, path: str | os.PathLike[str]) -> None:
         raise ReportError(f"{path} cannot be written: {problem.strerror or problem}") from problem
     except (ValueError, TypeError) as problem:
         raise ReportError(f"{path!r} cannot be written: {problem}") from problem
+    return target
 
 
 def render(template: str, **content: Any) -> str:

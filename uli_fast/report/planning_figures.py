@@ -38,7 +38,7 @@ def figure_of_plan(
     """Draw "dropping" or "inferior", and write the figure if a path is given."""
     _check.one_of("what", what, tuple(DRAWINGS))
     figure, axes = sheet(ax, 9.0, 5.5)
-    target = checked_target(figure, path)
+    target = checked_target(figure, path, tuple(DRAWINGS))
     drawing(plan, what)(axes, plan_lines(plan))
     axes.set_title(f"{plan.problem}; trials: {plan.replications}", fontsize=10, parse_math=False)
     handles, _ = axes.get_legend_handles_labels()

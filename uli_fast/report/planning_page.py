@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from uli_fast import _check
 from uli_fast.report.canvas import Line
@@ -33,12 +34,13 @@ _INFERIOR = (
 
 def write_plan(
     plan: OperatingCharacteristics, path: str | os.PathLike[str], title: str | None
-) -> None:
+) -> Path:
     """Write a page that needs nothing else, whole or not at all."""
     from uli_fast._support.versions import versions
 
     heading = f"A trial with {plan.horizon:,} patients" if title is None else title
     target, lines = _check.file("path", path), plan_lines(plan)
+    _check.page("path", target)
     each = list(frame_rows(plan))
     data = csv_data("plan", "every learner and arm in a line", list(each[0]), map(_row, each))
     page = render(
@@ -60,7 +62,7 @@ def write_plan(
         },
         caveats=list(_caveats(plan)),
     )
-    write_page(page, target)
+    return write_page(page, target)
 
 
 def headline(plan: OperatingCharacteristics) -> str:

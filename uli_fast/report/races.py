@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def race_figure(race: Race, path: str | os.PathLike[str] | None = None) -> Figur
     return figure
 
 
-def write_race(race: Race, path: str | os.PathLike[str], title: str) -> None:
+def write_race(race: Race, path: str | os.PathLike[str], title: str) -> Path:
     """Write a race as a page that needs nothing else.
 
     Parameters
@@ -126,6 +127,7 @@ def write_race(race: Race, path: str | os.PathLike[str], title: str) -> None:
         The page's heading.
     """
     target, heading = _check.path("path", path), _check.text("title", title)
+    _check.page("path", target)
     size = 5.2, 1.0 + 0.28 * len(race.ranking)
     drawings: list[Any] = [draw_intervals, draw_lengths]
     titles = ["Means and intervals", "Instances evaluated"]
@@ -146,7 +148,7 @@ def write_race(race: Race, path: str | os.PathLike[str], title: str) -> None:
         reasons=_reasons(race),
         versions=versions(),
     )
-    write_page(page, target)
+    return write_page(page, target)
 
 
 def _reasons(race: Race) -> list[tuple[int, str]]:

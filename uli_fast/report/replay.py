@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -132,9 +133,10 @@ def figure_of(replay: Replay, path: str | os.PathLike[str] | None = None, ax: An
     return figure if ax is None else ax
 
 
-def write_replay(replay: Replay, path: str | os.PathLike[str], title: str | None = None) -> None:
+def write_replay(replay: Replay, path: str | os.PathLike[str], title: str | None = None) -> Path:
     """Write a replay as a page that needs nothing else."""
     target = _check.file("path", path)
+    _check.page("path", target)
     heading = "A log replayed" if title is None else _check.text("title", title)
     drawn = _ordered(replay)[:MOST_DRAWN]
     svg = inline_svg(
@@ -151,7 +153,7 @@ def write_replay(replay: Replay, path: str | os.PathLike[str], title: str | None
         keys=[(label(arm), *pen) for arm, pen in zip(drawn, pens(drawn), strict=True)],
         learner=repr(replay.learner),
     )
-    write_page(page, target)
+    return write_page(page, target)
 
 
 def frame_of(replay: Replay) -> pd.DataFrame:

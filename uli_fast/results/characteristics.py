@@ -6,11 +6,13 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._support.html import as_shown
 from uli_fast._typing import B1, F64, I64, AnyPath, PlanDrawing
 from uli_fast.results import metrics
 from uli_fast.results.metrics import LEVEL, Mean, Share
@@ -210,17 +212,26 @@ class OperatingCharacteristics:
         shown: Figure | Axes = figure_of_plan(self, what, path, ax)
         return shown
 
-    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
-        """Write one self-contained HTML page: tables, figures, what the numbers mean."""
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+        """Write one self-contained HTML page: tables, figures, what the numbers mean.
+
+        Return where it is.
+        """
         from uli_fast.report.planning_page import write_plan
 
-        write_plan(self, path, title)
+        return write_plan(self, path, title)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per learner (and the fixed-size trial) and arm."""
         from uli_fast.report.planning_data import plan_frame
 
         return plan_frame(self)
+
+    @as_shown
+    def _repr_html_(self) -> str:
+        from uli_fast.report.notebook import plan_html
+
+        return plan_html(self)
 
     def __repr__(self) -> str:
         return (

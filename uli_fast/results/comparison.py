@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -75,6 +76,10 @@ class Comparison:
         """Return names and Runs."""
         return self.runs.items()
 
+    def __str__(self) -> str:
+        """Return its table."""
+        return str(self.table())
+
     @as_shown
     def _repr_html_(self) -> str:
         from uli_fast.report.notebook import comparison_html
@@ -111,10 +116,13 @@ class Comparison:
 
         return runs_frames(self.runs)
 
-    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
-        """Write one self-contained HTML page: verdict, tables, figures, data, caveats."""
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+        """Write one self-contained HTML page: verdict, tables, figures, data, caveats.
+
+        Return where it is.
+        """
         from uli_fast.report.page import write_report
 
         problem = next(iter(self.runs.values())).problem.split("(")[0]
         heading = f"Learners on {problem}" if title is None else title
-        write_report({problem: self}, path, heading, {"versions": versions()})
+        return write_report({problem: self}, path, heading, {"versions": versions()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from uli_fast._support.html import as_shown
@@ -120,11 +121,11 @@ class Race:
 
         return race_figure(self, path)
 
-    def report(self, path: str | os.PathLike[str], title: str = "Race") -> None:
-        """Write one self-contained HTML page."""
+    def report(self, path: str | os.PathLike[str], title: str = "Race") -> Path:
+        """Write one self-contained HTML page; return where it is."""
         from uli_fast.report.races import write_race
 
-        write_race(self, path, title)
+        return write_race(self, path, title)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per candidate, in the order of the ranking."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from uli_fast._support.text import label
@@ -106,11 +107,11 @@ class Replay:
         shown: Figure | Axes = figure_of(self, path, ax)
         return shown
 
-    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
-        """Write one self-contained HTML page."""
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+        """Write one self-contained HTML page; return where it is."""
         from uli_fast.report.replay import write_replay
 
-        write_replay(self, path, title)
+        return write_replay(self, path, title)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per look and arm."""

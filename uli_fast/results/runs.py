@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
 from inspect import Signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -110,8 +111,10 @@ class Runs(RunRecord):
     def holds(self) -> B1:
         """Whether every round's gap stayed within F, (M,)."""
         if np.isnan(self.worst_ratio).any():
+            other = "uli.BettingElimination()" if self.names else "learner"
             raise NoGuaranteeError(
-                f"{self.learner} has no F_ULI here; use worst_ratio_against(another guarantee)"
+                f"{self.learner} has no F_ULI here: hold it against that of another learner, "
+                f"runs.worst_ratio_against({other}.guarantee(problem))"
             )
         return self.worst_ratio <= 1.0
 
@@ -226,11 +229,14 @@ class Runs(RunRecord):
         shown: Figure | Axes = figure_of(what, [self], path, grid=grid, ax=ax)
         return shown
 
-    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
-        """Write one self-contained HTML page: verdict, tables, figures, data, caveats."""
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+        """Write one self-contained HTML page: verdict, tables, figures, data, caveats.
+
+        Return where it is.
+        """
         from uli_fast.results.comparison import Comparison
 
-        Comparison({self.learner.split("(")[0]: self}).report(path, title)
+        return Comparison({self.learner.split("(")[0]: self}).report(path, title)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per replication and recorded round."""

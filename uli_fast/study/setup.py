@@ -196,7 +196,8 @@ def _check_own(begun: Mapping[str, Any], learner: Any) -> None:
             raise ArgumentError(
                 "learner",
                 f"its {name} is not what this study was begun with: the code, or what it uses, "
-                "differs",
+                "differs. Begin a new study under another path for the new code; this one stays as "
+                "it is, and can be read and exported with the code that began it",
             )
 
 

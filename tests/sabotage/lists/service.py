@@ -56,7 +56,7 @@ SABOTAGES = (
         "uli_fast.service.desk:Desk._taken",
         "return jobs, True",
         "return [], True",
-        f"{ACCESS}::test_what_was_queued_at_a_stop_is_answered",
+        "tests/service/test_desk.py::test_a_desk_that_closes_finishes_what_has_queued_up",
     ),
     Sabotage(
         "service: readers may drive",

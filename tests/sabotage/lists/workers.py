@@ -3,16 +3,20 @@
 from tests.sabotage.anchors import Change, Sabotage
 
 CAMPAIGN = "tests/study/test_web.py::test_nothing_is_lost_when_workers_and_servers_die"
-WRITING = "uli_fast.study.journal:Journal._writing"
+JOURNAL = "uli_fast.study.journal:Journal"
+WRITING = f"{JOURNAL}._writing"
 
 SABOTAGES = (
     Sabotage(
         "workers: the service answers before it has committed",
         WRITING,
         'self._run("COMMIT")',
-        "pass",
+        "if not size_of(self._log):\n                    self._run('COMMIT')",
         f"{CAMPAIGN}[a-service-on-SQLite]",
-        also=(Change(WRITING, 'self._run("BEGIN', 'self._connected().commit(), self._run("BEGIN'),),
+        also=(
+            Change(WRITING, 'self._run("BEGIN', 'self._connected().commit(), self._run("BEGIN'),
+            Change(f"{JOURNAL}._roll_back", "if self._connected().in_transaction:", "if False:"),
+        ),
     ),
     Sabotage(
         "workers: an outcome that is told again counts again",
