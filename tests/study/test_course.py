@@ -332,6 +332,25 @@ def _interrupted(self, event, active):
     raise KeyboardInterrupt
 
 
+def test_an_interrupt_before_the_past_is_read_has_it_read_later(path, monkeypatch):
+    monkeypatch.setattr(snapshots, "BEHIND", 20)
+    with uli.Study.open(path, uli.SuccessiveElimination(0.1), arms=["a", "b"]) as study:
+        drive(study, 120)
+    with uli.Study.open(path) as study:
+        with monkeypatch.context() as patch:
+            patch.setattr(following.PastReader, "start", _not_started)
+            with pytest.raises(KeyboardInterrupt):
+                study.overview()
+        drive(study, 10, seed=1)
+        overview = study.overview()
+        assert overview.reading is None and overview.moments[0].sequence == 1
+    check_same(overview, uli.Study.audit(path).overview)
+
+
+def _not_started(self):
+    raise KeyboardInterrupt
+
+
 def test_a_player_that_is_made_again_is_not_counted_again(place):
     with place.open(SE, ["a", "b", "c"]) as study:
         study.overview()

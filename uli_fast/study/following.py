@@ -61,11 +61,13 @@ class FollowedStudy(StudyView):
         with self._turn():
             self._get_ready()
             if self._course is None or not self._course.sound:
-                self._reader = None
-                self._course = self._replay.course = StudyCourse(self._replay)
-                if self._course.begins > self._first.sequence:
-                    self._reader = PastReader(self, self._course)
-                    self._reader.start()
+                self._course = self._reader = None
+                course = self._replay.course = StudyCourse(self._replay)
+                if course.begins > self._first.sequence:
+                    reader = PastReader(self, course)
+                    reader.start()
+                    self._reader = reader
+                self._course = course  # last: what an interrupt has left by half is begun again
             return self._reader
 
     def _from_the_beginning(self) -> StudyReplay:
