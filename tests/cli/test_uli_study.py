@@ -157,7 +157,7 @@ def test_what_is_said_without_a_range_names_what_it_believes(path, tmp_path):
         study.ask()
     for command in ("show", "audit"):
         text = uli_study(command, path).output
-        assert "(reward units), if all that is assumed holds" in text
+        assert "no arm is better, if all that is assumed holds" in text
         assert all(f"assumed: {sentence}\n" in text for sentence in said)
         assert "learned from 3 plays" in text and "missing outcomes" not in text
     page = page_of(path, tmp_path)

@@ -12,6 +12,7 @@ from tests.naive import certificates as naive
 from tests.players.telling import tell
 from uli_fast.errors import NoGuaranteeError, StateError
 from uli_fast.players import revived
+from uli_fast.players._certificate import Certificate
 
 PAPER = functools.partial(uli.LinearElimination, schedule="paper")
 
@@ -300,6 +301,13 @@ def test_a_certificate_prints_what_it_means_and_its_unit():
     assert "nothing is known yet" in repr(SE(0.05, R=0.5).start(2, **INF).certificate())
     assert "active=50," in repr(SE(0.05).start(50).certificate())
     policies = uli.PolicyElimination(0.1).start([[[0.0, 1.0]]])
+    one = Certificate(9, 0.0, 1.0, 0.05, ("drug",), True)
+    assert one.sentence.endswith("at once, drug is the best: no arm is better")
+    assert one._replace(active=(2,)).sentence.endswith(
+        "at once, arm 2 is the best: no arm is better"
+    )
+    assert one._replace(proved=False).sentence.endswith("better, by the learner's own claim")
+    assert "drug" not in one._replace(bound=0.1).sentence  # never more than the bound says
     assert "every policy that may still be played is within 1 (reward units)" in repr(
         policies.certificate()
     )

@@ -387,6 +387,19 @@ def test_probabilities_are_not_rounded_to_certainty(tmp_path):
         assert "with probability 1 - 1e-20" in said
 
 
+def test_one_that_is_left_is_the_best_and_nobody_is_within_nothing():
+    race = uli.race(["a", "b"], lambda c, i: float(c == "a"), range(200), seed=1)
+    caption = race.table().caption.plain
+    assert "with probability 0.95 a is the best" in caption and "within" not in caption
+    even = uli.race(["a", "b"], lambda c, i: 0.5, range(20), seed=1).table().caption.plain
+    assert "everybody left is within" in even
+
+
+def test_evaluate_that_returns_none_is_told_what_to_return():
+    with pytest.raises(ArgumentError, match=r"evaluate: returned None,.* must return a number"):
+        uli.race(["a", "b"], lambda c, i: None, range(200), seed=1)
+
+
 def test_eps_is_certified():
     X = table_of(np.random.default_rng(4), np.array([1.0, 0.98, -1.0]), 3000, 0.0)
     full = uli.race(["a", "b", "c"], lambda c, i: X[i, "abc".index(c)], range(3000), seed=2)

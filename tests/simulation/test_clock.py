@@ -152,7 +152,7 @@ def test_a_page_says_what_the_speed_is(tmp_path):
     found.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "Rounds/s: of one thread while it plays, without compiling and loading kernels." in page
-    assert "s of them playing (added up over threads)" in page
+    assert "s playing (added up over threads)" in page and ", of which " in page
     replace(found, seconds=None).report(tmp_path / "old.html")
     assert (
         "kept by an earlier version, which did not measure it"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._support.html import as_shown, facts, listing
+from uli_fast._support.text import label
 from uli_fast._typing import B1, F64
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import confidence
@@ -60,6 +61,8 @@ class Certificate(NamedTuple):
         what = f"every {self.what} is within {self.bound:.6g} (reward units) of the best"
         if math.isinf(self.bound):
             what = f"nothing is known yet about any {self.what}"
+        if self.winner is not None:
+            what = self.winner
         claim = "" if self.proved else ", by the learner's own claim"
         sure = f"with probability {confidence(self.delta)}, over all rounds at once"
         return f"{sure}, {what}{claim}"
@@ -74,6 +77,18 @@ class Certificate(NamedTuple):
             *(("assumes", each) for each in self.assumes),
         ]
         return facts(self.sentence[:1].upper() + self.sentence[1:], rows)
+
+    @property
+    def winner(self) -> str | None:
+        """Say what is certain of the one arm that is left; None while there are more.
+
+        Another one may be as good.
+        """
+        if isinstance(self.active, int) or len(self.active) != 1 or self.bound != 0.0:
+            return None
+        arm = self.active[0]
+        name = f"arm {arm}" if isinstance(arm, int) else label(str(arm))
+        return f"{name} is the best: no arm is better"
 
     @property
     def what(self) -> str:

@@ -15,7 +15,7 @@ from uli_fast._typing import I64, About, Stopped
 from uli_fast.errors import ArgumentError, StudyError
 from uli_fast.races._marks import mark
 from uli_fast.races.journal import RaceOutcome, RaceRecord
-from uli_fast.races.scores import Field, Scores
+from uli_fast.races.scores import NO_SCORE, Field, Scores
 from uli_fast.races.verdict import Course, Rules, levels, verdict
 from uli_fast.results.race import Race
 
@@ -186,7 +186,10 @@ def _looks(scores: Scores, rules: Rules, jobs: ThreadPoolExecutor | None) -> Cou
         if n >= min(HOPELESS, total) and len(scores.reasons) == evaluations:
             reason = next(iter(scores.reasons.values()))
             first = next(iter(scores.problems), None)
-            raise ArgumentError("evaluate", f"has returned no score yet: {reason}") from first
+            said = f"has returned no score yet: {reason}"
+            if reason == NO_SCORE:
+                said = "returned None, and no score has come yet; it must return a number"
+            raise ArgumentError("evaluate", said) from first
         kernel.feed(state, *scores.ends(rows), N)
         leader = int(kernel.look(state, level, N))
         for a in np.flatnonzero(before & ~state.active):

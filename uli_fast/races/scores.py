@@ -14,6 +14,7 @@ from uli_fast.errors import ArgumentError, StudyDivergedError
 from uli_fast.races.journal import RaceOutcome, RaceRecord
 
 LONGEST_REASON = 1000
+NO_SCORE = "evaluate returned None"
 
 
 class Field(NamedTuple):
@@ -149,7 +150,7 @@ def _called(field: Field, call: Call) -> list[RaceOutcome]:
 
 def _outcome(field: Field, row: int, a: int, score: Any) -> RaceOutcome:
     if score is None:
-        return RaceOutcome(row, a, None, "evaluate returned None")
+        return RaceOutcome(row, a, None, NO_SCORE)
     try:
         return RaceOutcome(row, a, _check.reward(score, field.low, field.high, "evaluate"))
     except ArgumentError as problem:

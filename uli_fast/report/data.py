@@ -33,8 +33,8 @@ def tables_of(runs: Mapping[str, Runs]) -> list[Data]:
     about = f"regret and gap at the recorded {next(iter(runs.values())).unit}s"
     found = [
         csv_data("rounds", about, _ROUNDS, _each(_rounds, runs)),
-        csv_data("runs", "every run in a line", _RUNS, _runs(runs)),
-        csv_data("arms", "every arm in a line", _ARMS, _each(_arms, runs)),
+        csv_data("runs", "one line per run", _RUNS, _runs(runs)),
+        csv_data("arms", "one line per arm", _ARMS, _each(_arms, runs)),
     ]
     return [data for data in found if data.text.count("\n") > 1]
 

@@ -42,7 +42,7 @@ def write_plan(
     target, lines = _check.file("path", path), plan_lines(plan)
     _check.page("path", target)
     each = list(frame_rows(plan))
-    data = csv_data("plan", "every learner and arm in a line", list(each[0]), map(_row, each))
+    data = csv_data("plan", "one line per learner and arm", list(each[0]), map(_row, each))
     page = render(
         "plan.html",
         title=label(_check.text("title", heading)),

@@ -61,10 +61,10 @@ def _said(runs: int, deltas: Sequence[float], whose: str) -> str:
     open_yet = [delta for delta in deltas if highest > delta]
     if not open_yet:
         return f"{would}, no more than the promise of {_promises(deltas)}."
-    needed = listed([f"{runs_needed(delta):,} for {share_of_runs(delta)}" for delta in open_yet])
+    needed = listed([f"{runs_needed(delta):,}" for delta in open_yet])
     return (
-        f"{would}, and the promise is {_promises(deltas)}. Runs without a failure that would show "
-        f"it by counting: {needed}."
+        f"{would}, and the promise is {_promises(deltas)}. Showing {_promises(open_yet)} by "
+        f"counting alone would take {needed} runs without a failure."
     )
 
 

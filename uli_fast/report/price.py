@@ -31,16 +31,17 @@ def price(lines: Sequence[Line]) -> list[str]:
             "No rival without a promise was run beside them, so that the price is not known: add "
             "KLUCB() or ThompsonSampling()."
         ]
-    rival, paid = lines[at], []
-    for line in own:
-        ratio = times(line.runs, rival.runs)
-        beside = "" if ratio is None else f" ({number(float(f'{ratio:.2g}'))}\u00a0times)"
-        paid.append(f"{line.name} {number(middle_regret(line.runs))}{beside}")
-    said = (
-        f"Regret up to the horizon, the median over runs: {listed(paid)}, beside "
-        f"{number(middle_regret(rival.runs))} of {rival.name}, the rival with the least, which "
-        "promises nothing."
-    )
+    rival, least = lines[at], number(middle_regret(lines[at].runs))
+    paid = [f"{x.name} {number(middle_regret(x.runs))}" for x in own]
+    ratios = [times(x.runs, rival.runs) for x in own]
+    shown = ["" if x is None else f"{number(float(f'{x:.2g}'))}\u00a0times" for x in ratios]
+    if len(own) == 1 and shown[0]:
+        beside = f"{paid[0]}, {shown[0]} the {least}"
+    else:
+        each = [f"{x} ({ratio})" if ratio else x for x, ratio in zip(paid, shown, strict=True)]
+        beside = f"{listed(each)}, beside the {least}"
+    said = f"{beside} of {rival.name}, the cheapest rival, which promises nothing"
+    said = f"Regret up to the horizon, the median over runs: {said}."
     best = min(own, key=lambda line: middle_regret(line.runs))
     return [said, *_on_the_way(best, rival)]
 

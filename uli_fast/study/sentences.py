@@ -25,10 +25,10 @@ def certificate_words(player: Any) -> str:
     unit = "episode" if isinstance(c.active, int) else "play"
     plays = f"1 {unit}" if c.round == 2 else f"{c.round - 1} {unit}s"
     missing = f", missing outcomes ({player.lost}) taken at their worst" if player.lost else ""
+    limit = f"no {what} is worse than the best by more than {c.bound:.6g} (reward units)"
     return (
-        f"with probability {confidence(c.delta)}, over all rounds at once, no {what} is worse "
-        f"than the best by more than {c.bound:.6g} (reward units){claim}{belief}; "
-        f"learned from {plays}{missing}"
+        f"with probability {confidence(c.delta)}, over all rounds at once, {c.winner or limit}"
+        f"{claim}{belief}; learned from {plays}{missing}"
     )
 
 
