@@ -364,7 +364,7 @@ def marked() -> dict[str, Any]:
     for module in public:
         of = "" if module is uli else f"{module.__name__.rpartition('.')[2]}."
         found[of or "uli_fast"] = module
-        for name in getattr(module, "__all__", dir(module)):
+        for name in dict.fromkeys([*getattr(module, "__all__", ()), *vars(module)]):
             value = getattr(module, name)
             if isinstance(value, type) and value.__module__.startswith("uli_fast"):
                 found[of + name] = value

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from uli_fast.study.audit import Audit
 
 
-def write_audit(audit: Audit, path: str | Path, title: str = "Live study") -> None:
+def write_audit(audit: Audit, path: str | Path, title: str | None = None) -> None:
     """Write an audit as a page that needs nothing else.
 
     Parameters
@@ -23,9 +23,10 @@ def write_audit(audit: Audit, path: str | Path, title: str = "Live study") -> No
     path
         The page; one that is there already is replaced once the new one is on the disk.
     title
-        The page's heading.
+        The page's heading; the name of the file, or of the study in its database, by default.
     """
     target = _check.file("path", path)
     _check.not_the_study("path", target, audit.path)
     _check.page("path", target)
-    write_page(document(title, fragment(audit.overview, audited=True), live=False), target)
+    heading = audit.overview.name if title is None else title
+    write_page(document(heading, fragment(audit.overview, audited=True), live=False), target)

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from uli_fast import _check
+from uli_fast._support.files import read_regular
 from uli_fast.errors import ArgumentError, StudyError
 
 # Each may do all that those before it may. "anybody" needs no token.
 ROLES = ("anybody", "counts", "read", "drive")
 LOOKS = 1.0  # seconds between looks at the file
+LARGEST = 2**20  # bytes of the file
 _LINE = re.compile(r"([A-Za-z0-9._-]{1,64}) (counts|read|drive) sha256:([0-9a-f]{64})")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -79,7 +81,7 @@ class Tokens:
     def _read(self) -> list[tuple[str, Caller]]:
         try:
             mode = os.stat(self._path).st_mode
-            lines = self._path.read_text("ascii").splitlines()
+            lines = read_regular(self._path, LARGEST).decode("ascii").splitlines()
         except (OSError, UnicodeError) as problem:
             raise _unreadable(self._path, problem) from None
         if os.name == "posix" and mode & 0o022:
@@ -111,7 +113,8 @@ def new_token(path: str | Path, name: str, role: str) -> str:
     if target.exists():
         if any(caller.name == name for _, caller in _known(target)):
             raise ArgumentError("name", f"there is a token of {name!r} in {target} already")
-        begin = "" if target.read_bytes()[-1:] in (b"", b"\n") else "\n"  # an editor left it out
+        last = read_regular(target, LARGEST)[-1:]
+        begin = "" if last in (b"", b"\n") else "\n"  # an editor left it out
     token = f"uli_{secrets.token_urlsafe(32)}"
     try:
         handle = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
