@@ -523,3 +523,15 @@ def test_a_browser_shows_the_page_without_complaint(arms, tmp_path):
     bad = tmp_path / "bad.html"
     bad.write_text(shown.raw.replace("</body>", "<script>alert(1)</script></body>"))
     assert browse(bad, tmp_path / "profile", "--dump-dom")[1]
+
+
+def test_without_any_f_the_page_does_not_speak_of_it(arms, tmp_path):
+    problem = uli.BernoulliBandit([0.9, 0.1])
+    alone = uli.simulate(uli.UCB(), problem, 1000, 3, seed=1)
+    shown = page(Comparison({"UCB": alone}), tmp_path)
+    for words in ("Dashed: F", "Beyond F:", "gap / F", "above F are relapses", "F rules them"):
+        assert words not in shown.text
+    assert len(shown.table(0)["UCB"]) == 4  # regret, last bad round, late gap, speed
+    both = page(arms, tmp_path).text
+    assert "Dashed: F, below which" in both and "; those above F are relapses." in both
+    assert "after this many rounds F rules them out" in both and "gap / F" in both

@@ -101,9 +101,9 @@ _DRAWINGS = (
         "gap",
         "The gap and its envelope",
         "The largest gap played from {round} t up to the horizon, where the runs were stopped: "
-        "median over runs (thick) and the largest (thin). Dashed: F, below which the guarantee "
-        "keeps it for ever. Dots: the last play of each worse choice up to the horizon; those "
-        "above F are relapses. The grey strips are what the runs cannot show. At the bottom: no "
+        "median over runs (thick) and the largest (thin).{envelope} Dots: the last play of each "
+        "worse choice up to the horizon{relapses}. The grey strips are what the runs cannot show. "
+        "At the bottom: no "
         "worse choice from there up to the horizon. At the right: what comes after it; what is "
         "hollow is cut off there, not settled: a dot whose choice was not eliminated may be "
         "played again, and behind a triangle worse choices may follow.",
@@ -133,7 +133,7 @@ _DRAWINGS = (
         "mistakes",
         "Mistakes",
         "{Round}s with a gap above eps, up to the horizon: median over runs (thick) and the most "
-        "(thin). Dashed: after this many {round}s F rules them out (uniform PAC).",
+        "(thin).{excluded}",
         _has_mistakes,
         draw_mistakes,
     ),
@@ -189,6 +189,12 @@ _DRAWINGS = (
 )
 
 
+# What captions say where some learner has F.
+_OF_F = {
+    "envelope": " Dashed: F, below which the guarantee keeps it for ever.",
+    "relapses": "; those above F are relapses",
+    "excluded": " Dashed: after this many {round}s F rules them out (uniform PAC).",
+}
 _OF_LOOKS = " Dashed: F, known before the first episode."
 _OF_ARMS = (
     " Of arms it is F, and 0 once a single one is left; a live certificate is never larger, and "
@@ -214,6 +220,8 @@ def pictures_of(lines: Sequence[Line], salt: str) -> list[Picture]:
         svg = inline_svg(draw, shown, size, title, f"{salt}-{drawing.key}")
         word = shown[0].runs.unit
         words = {"round": word, "Round": word.capitalize(), "level": f"{100.0 * LEVEL:g} %"}
+        promised = any(x.runs.guarantee is not None for x in shown)
+        words |= {key: said.format(**words) if promised else "" for key, said in _OF_F.items()}
         words["certified"] = _OF_LOOKS if any(x.runs.makes_looks for x in shown) else _OF_ARMS
         caption = drawing.caption.format(**words)
         wide = ""

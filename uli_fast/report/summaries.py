@@ -51,15 +51,22 @@ def summary_of(lines: Sequence[Line]) -> SummaryTable:
     """Return the numbers of the terminal's table."""
     runs = [line.runs for line in lines]
     against, rival, word = tightest(runs), rival_among(runs), runs[0].unit
-    header = ["learner", "regret", f"last bad {word}", "late gap", "beyond F", "may be", "gap / F"]
+    header = ["learner", "regret", f"last bad {word}", "late gap"]
     caption = (
         f"Regret up to the horizon and the last {word} with a gap above 0: medians over runs. "
-        f"Late gap: the largest one played in the last nine tenths of the {word}s. Beyond F: runs "
-        f"with a gap above F at some {word}; untested: F excluded no gap up to the horizon, so "
-        f"that no run could. May be: the share of all runs beyond F that these runs still allow "
-        f"({100.0 * LEVEL:g}\u00a0% interval). Gap / F: the largest over all {word}s and runs."
+        f"Late gap: the largest one played in the last nine tenths of the {word}s."
     )
     columns = [_summary_cells(r, against) for r in runs]
+    if any(r.has_gaps and check(r, against) is not None for r in runs):
+        header += ["beyond F", "may be", "gap / F"]
+        caption += (
+            f" Beyond F: runs with a gap above F at some {word}; untested: F excluded no gap up to "
+            "the horizon, so that no run could. May be: the share of all runs beyond F that these "
+            f"runs still allow ({100.0 * LEVEL:g}\u00a0% interval). Gap / F: the largest over all "
+            f"{word}s and runs."
+        )
+    else:  # nothing to hold them against
+        columns = [cells[:3] for cells in columns]
     if rival is not None and len(runs) > 1:
         header.insert(2, "times the rival's")
         caption = (

@@ -9,6 +9,13 @@ PLAYER = "uli_fast.players.own_learner"
 
 SABOTAGES = (
     Sabotage(
+        "own: a study has its file before the user's code has begun",
+        f"{LEARNER}:OwnLearner.start",
+        "_ = player.mind",
+        "_ = player",
+        f"{OWN}::test_code_that_cannot_begin_leaves_no_file_behind",
+    ),
+    Sabotage(
         "own: runs share one generator",
         f"{LEARNER}:OwnLearner.begin",
         "generator_of(law.words)",
