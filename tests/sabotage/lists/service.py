@@ -116,7 +116,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "service: everybody may come without a token",
-        "uli_fast.service.running:_loopback",
+        "uli_fast.service.loopback:is_loopback",
         "return False",
         "return True",
         f"{RUNNING}::test_it_does_not_begin_without_tokens_where_others_can_come",
