@@ -154,7 +154,7 @@ CHECKS = (
         "a flipped bit in the file or the log of a killed study: refused and left as it is, or "
         "nothing lost but the very last event; no new study in its place",
         "1,000 bits of studies ended by SIGKILL: soon, closed once before, with a log begun again, "
-        "begun by 0.6.0, with snapshots",
+        "with snapshots",
         ("-m", "tests.study.flips", "1000"),
     ),
     Check(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from uli_fast import _registry
 
-__version__ = "0.13.0"
+__version__ = "0.14.0"
 
 # Public name -> module; resolved on first use so that importing stays quick.
 _HOME = {row.name: row.module for row in (*_registry.LEARNERS, *_registry.PROBLEMS)} | {

@@ -50,7 +50,6 @@ class LearnerRow(NamedTuple):
     draws: bool = False  # decisions are drawn at random
     ahead: bool = True  # can be asked again while a reward is awaited
     tuned: bool = False  # plays otherwise for another horizon
-    unit_R_before_0_7: bool = False  # noqa: N815  # R was on the scale of rewards in [0, 1]
     # Parameters, as experiment files have them, with which a short run shows what it does.
     examples: tuple[Mapping[str, Any], ...] = ({},)
 
@@ -100,7 +99,6 @@ LEARNERS = (
         "arms",
         "SE-MAB",
         usual=True,
-        unit_R_before_0_7=True,
     ),
     LearnerRow(
         "PhasedElimination",
@@ -108,7 +106,6 @@ LEARNERS = (
         "arms",
         "PE-MAB",
         usual=True,
-        unit_R_before_0_7=True,
     ),
     LearnerRow(
         "KLUCB",
@@ -133,7 +130,6 @@ LEARNERS = (
         "arms",
         "The optimistic rival",
         usual=True,
-        unit_R_before_0_7=True,
     ),
     LearnerRow(
         "LilUCB",
@@ -141,7 +137,6 @@ LEARNERS = (
         "arms",
         "The optimistic rival that settles",
         usual=True,
-        unit_R_before_0_7=True,
     ),
     LearnerRow(
         "EliminationFramework",
@@ -149,7 +144,6 @@ LEARNERS = (
         "arms",
         "Elimination by a rule of one's own",
         plain=False,
-        unit_R_before_0_7=True,
     ),
     LearnerRow(
         "OwnLearner",

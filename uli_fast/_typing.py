@@ -21,7 +21,7 @@ AnyPath: TypeAlias = str | os.PathLike[str] | None
 
 Played: TypeAlias = Literal["skip", "rounds"]
 Engine: TypeAlias = Literal["auto", "skip", "rounds"]  # "auto" becomes one of the others
-MetaMode: TypeAlias = Literal["paper", "sharp", "sharp-0.7"]
+MetaMode: TypeAlias = Literal["paper", "sharp"]
 # A bound from the schedule itself, or the closed form of the paper.
 Form: TypeAlias = Literal["schedule", "paper"]
 SpannerSchedule: TypeAlias = Literal["sharp", "paper"]

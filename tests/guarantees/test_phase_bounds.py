@@ -53,8 +53,8 @@ def random_case(rng):
     if kind == "spanner":
         ours = SPANNER(delta, C, R=R).guarantee((K, d))
         return ours, lambda t: naive.spanner(t, d, C, delta, R)
-    mode = str(rng.choice(["paper", "sharp-0.7", "sharp"]))
-    fixed = {"paper": (576.0, 7.0), "sharp-0.7": (236.0, 3.84)}
+    mode = str(rng.choice(["paper", "sharp"]))
+    fixed = {"paper": (576.0, 7.0)}
     if kind == "Exp3P":
         multiplier, _ = fixed.get(mode) or naive.sharp_constants(c * K)
         ours = META(uli.Exp3P(constant=c), delta, mode=mode).guarantee(K)
@@ -169,11 +169,9 @@ def test_golden_figures(name):
 
 
 def test_the_meta_algorithm_bites_five_hundred_times_earlier():
-    """K = 2, within .1: 4.5e9 as printed, 4.5e8 with mode "sharp" of 0.7, 8.1e6 now."""
-    old = META(uli.Exp3P(constant=176), mode="sharp-0.7")
+    """K = 2, within .1: 4.5e9 as printed, 8.1e6 with mode "sharp"."""
     printed = META().guarantee(2, form="paper").rounds_until(0.1)
-    before = old.guarantee(2, form="paper").rounds_until(0.1)
-    assert (printed, before) == (4_531_645_542, 445_757_984)
+    assert printed == 4_531_645_542
     assert META(mode="sharp").guarantee(2).rounds_until(0.1) < printed / 500
 
 

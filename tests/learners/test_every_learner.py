@@ -16,7 +16,7 @@ from uli_fast._support import progress
 from uli_fast.errors import ArgumentError, ConfigError, HorizonTooLargeError, NoGuaranteeError
 from uli_fast.experiments.build import learner_of
 from uli_fast.learners._base import Learner
-from uli_fast.players._described import describe
+from uli_fast.players._descriptions import describe
 from uli_fast.results.record import PER_REPLICATION
 from uli_fast.results.runs import Runs
 from uli_fast.simulation import runner

@@ -13,7 +13,7 @@ from uli_fast._support.streams import stream
 from uli_fast.geometry import designs
 from uli_fast.learners.geometric_hedge import RHO
 
-MODES = {"paper": (576.0, 7.0), "sharp-0.7": (236.0, 3.84), "sharp": None}
+MODES = {"paper": (576.0, 7.0), "sharp": None}
 
 
 def constants(mode, cD, least=0.0):
@@ -34,7 +34,7 @@ def test_exp3p_in_lanes_equals_naive_on_the_same_draws(instance):
     K = int(rng.integers(2, 6))
     means = rng.uniform(0.0, 1.0, K).round(2)
     delta, constant = 0.2, 10 ** rng.uniform(-3.6, -2.6)
-    mode = ("paper", "sharp-0.7", "sharp")[instance % 3]
+    mode = ("paper", "sharp")[instance % 2]
     # Every loss of a rare arm up to doubles a rounding difference: short runs only.
     T, replications = 1000, 1 + instance % 5
     learner = uli.MetaElimination(uli.Exp3P(constant=constant), delta, mode=mode)
@@ -61,7 +61,7 @@ def test_geometric_hedge_equals_naive_on_the_same_draws(instance):
     theta = made.standard_normal(d)
     theta /= np.linalg.norm(theta)
     delta, constant, T = 0.2, 10 ** made.uniform(-3, -2), 3000
-    mode = ("paper", "sharp-0.7", "sharp")[instance % 3]
+    mode = ("paper", "sharp")[instance % 2]
     learner = uli.MetaElimination(uli.GeometricHedge(constant=constant), delta, mode=mode)
     problem = uli.LinearBandit(theta, arms, noise="bernoulli")
     runs = uli.simulate(learner, problem, T, seed=instance)
@@ -146,11 +146,6 @@ def test_whole_runs_with_the_sharp_constants():
         assert_eliminates_in_time(runs, learner, np.zeros((4, 0)))
 
 
-def test_whole_runs_with_the_sharp_constants_of_before():
-    learner = uli.MetaElimination(uli.Exp3P(constant=176), 0.05, mode="sharp-0.7")
-    assert_eliminates_in_time(whole_runs(learner, 16, 21), learner, np.zeros((4, 0)))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_three_hundred_whole_runs(mode):
@@ -199,7 +194,7 @@ def test_no_guarantee_is_a_warning_in_simulate():
 
 
 def test_the_constant_of_exp3p_is_the_modes_unless_it_is_given():
-    for mode, own in (("paper", 361.0), ("sharp-0.7", 361.0), ("sharp", 62.0)):
+    for mode, own in (("paper", 361.0), ("sharp", 62.0)):
         left_out = uli.MetaElimination(mode=mode)
         given = uli.MetaElimination(uli.Exp3P(constant=own), mode=mode)
         other = uli.MetaElimination(uli.Exp3P(constant=2 * own), mode=mode)
@@ -242,9 +237,9 @@ def test_how_long_until_every_decision_is_good(learner, about, eps, rounds):
 
 
 def test_the_constants_are_those_in_use():
-    older = uli.MetaElimination(uli.Exp3P(constant=200), mode="sharp-0.7").guarantee(3, "paper")
-    assert {c.name: c.value for c in older.constants}["g"] == 200
-    assert {c.name: c.value for c in older.constants}["factor"] == 945
+    paper = uli.MetaElimination(uli.Exp3P(constant=400)).guarantee(3, "paper")
+    assert {c.name: c.value for c in paper.constants}["g"] == 400
+    assert {c.name: c.value for c in paper.constants}["factor"] == 4608
     sharp = uli.MetaElimination(mode="sharp").guarantee(3)
     assert {c.name: c.value for c in sharp.constants}["g"] == 62
     multiplier = {c.name: c.value for c in sharp.constants}["multiplier"]
@@ -258,8 +253,6 @@ def test_the_bound_is_the_papers():
     g = 361 * K * math.log(10 * K * 2 * math.log2(t + 1) ** 2 / delta)
     bound = uli.MetaElimination(delta=delta).guarantee(K, form="paper").bound(t)
     assert bound == pytest.approx(math.sqrt(4608 * g / t))
-    older = uli.MetaElimination(delta=delta, mode="sharp-0.7").guarantee(K, form="paper").bound(t)
-    assert older == pytest.approx(math.sqrt(945 * g / t))
     sharp = uli.MetaElimination(delta=delta, mode="sharp").guarantee(K, form="paper").bound(t)
     factor = 4 * constants("sharp", 62 * K)[0]
     assert sharp == pytest.approx(math.sqrt(factor * g * 62 / 361 / t))

@@ -314,7 +314,7 @@ def test_without_a_guarantee_there_is_nothing_to_assume(name):
 
 
 def test_a_mask_that_the_rewards_contradict_is_refused():
-    """One state, two actions worth 0 and 1, nothing to decide: 0.6.0 certified a gap of 0."""
+    """One state, two actions worth 0 and 1, nothing to decide: their gap is 1, not 0."""
     learner = uli.PolicyElimination(0.1)
     with pytest.raises(ArgumentError, match="stage 0, state 0") as refused:
         learner.start(np.array([[[0.0, 1.0]]]), decision_points=np.zeros((1, 1), bool))

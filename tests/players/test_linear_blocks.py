@@ -470,13 +470,3 @@ def test_copies_that_are_left_have_no_gap():
     while len(player.active) > 2:
         tell(player, lambda a: [1.0, 0.0, 1.0][a])
     assert player.active == (0, 2) and player.certificate().bound == 0.0
-
-
-def test_a_state_of_0_12_has_one_number_more():
-    player = SHARP(0.05, R=0.1).start(ARMS)
-    for _ in range(60):
-        tell(player, lambda a: float(a))
-    state = player.state()
-    older = json.loads(json.dumps(state))
-    older["extra"]["blocks"]["counts"].append(1)
-    assert uli.restore(older).state() == state

@@ -426,13 +426,10 @@ def test_any_order_of_arrival_gives_the_same_bits(seed, learner):
     assert again.state() == states[0] and again.intervals() == player.intervals()
 
 
-def test_states_from_before_are_read_and_wrong_ones_refused():
+def test_wrong_states_are_refused():
     player = uli.PhasedElimination(0.3).start(2)
     drive(player, lambda a, i: float(i % 2), 50)
     state = player.state()
-    old = {k: v for k, v in state.items() if k not in ("missing", "lost", "omitted")}
-    extra = {k: v for k, v in state["extra"].items() if "missing" not in k and k != "early"}
-    assert uli.restore({**old, "schema": 1, "extra": extra}).state() == state
     for wrong in (
         {"missing": [[1, "x"]]},
         {"missing": [[99, "x"]]},

@@ -263,19 +263,6 @@ def test_a_study_of_the_sharp_schedule_is_opened_again(tmp_path):
         uli.Study.open(path, LEARNERS["paper"])
 
 
-def test_descriptions_without_a_schedule_are_of_the_paper():
-    from uli_fast.players._described import schedule_as_it_was
-
-    player = LEARNERS["paper"].start(BALL)
-    drive(player, 200, noisy(1))
-    state = player.state()
-    older = state | {"learner": {k: v for k, v in state["learner"].items() if k != "schedule"}}
-    again = uli.restore(older, arms=BALL)
-    assert again.learner == player.learner and again.state() == state
-    for spec in ({"type": "UCB"}, {"type": "SpannerElimination", "schedule": "sharp"}):
-        assert schedule_as_it_was(spec) == spec
-
-
 def test_errors_are_typed(learner):
     player = uli.SpannerElimination(0.1, schedule=learner.schedule, R=1.0).start(
         BALL, low=-1.0, high=1.0

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from tests.older.own import Grid
-from uli_fast._support.fingerprint import fingerprint, leans_on_package
+from uli_fast._support.fingerprint import fingerprint
 from uli_fast.errors import ArgumentError, RunsFileError
 
 TWO = uli.BernoulliBandit([0.5, 0.4])
@@ -127,7 +126,19 @@ def test_a_function_that_wraps_one_of_the_package_goes_by_its_own_code():
     wrapped = [functools.wraps(uli.lower_bounds.as_written)(rule) for rule in (one, two)]
     assert wrapped[0].__module__.startswith("uli_fast")
     assert fingerprint(wrapped[0]) != fingerprint(wrapped[1])
-    assert not leans_on_package(wrapped[0])
+
+
+def test_what_is_the_packages_own_goes_by_its_name(monkeypatch):
+    """A rule that mentions it is the same rule wherever the package keeps it."""
+    public = [getattr(uli, name) for name in uli.__all__ if name not in ("__version__", "doctor")]
+    public += [x for x in vars(uli.errors).values() if isinstance(x, type)]
+    marks = {fingerprint(x): x for x in public}
+    assert len(marks) == len({id(x) for x in public}) > 70
+    rule = lambda n, total: isinstance(total, uli.Runs)  # noqa: E731
+    before = fingerprint(rule), fingerprint(uli.Runs), fingerprint(uli.designs)
+    monkeypatch.setattr(uli.Runs, "__module__", "uli_fast.elsewhere")
+    monkeypatch.setattr(uli.designs, "__name__", "uli_fast.elsewhere.designs")
+    assert (fingerprint(rule), fingerprint(uli.Runs), fingerprint(uli.designs)) == before
 
 
 def test_a_fingerprint_is_the_same_in_every_process():
@@ -149,6 +160,31 @@ def test_a_fingerprint_is_the_same_in_every_process():
 def test_what_cannot_be_looked_into_is_an_error():
     with pytest.raises(ArgumentError, match="cannot tell"):
         fingerprint(object())
+
+
+class Grid:
+    """Points of a grid in the unit disc, as an arm set."""
+
+    dimension = 2
+
+    def __init__(self, steps):
+        line = np.linspace(-1.0, 1.0, steps)
+        points = np.array([(x, y) for x in line for y in line])
+        self.points = points[np.linalg.norm(points, axis=1) <= 1.0]
+
+    def __repr__(self):
+        return f"Grid({len(self.points)} points)"
+
+    def maximize(self, u, eq=None, le=None):
+        left = np.ones(len(self.points), np.bool_)
+        if eq is not None:
+            left &= (np.abs(self.points @ eq[0].T - eq[1]) <= 1e-9).all(axis=1)
+        if le is not None:
+            left &= (self.points @ le[0].T <= le[1] + 1e-9).all(axis=1)
+        if not left.any():
+            raise uli.errors.InfeasibleError("no point of the grid is left")
+        values = np.where(left, self.points @ u, -np.inf)
+        return self.points[values.argmax()], float(values.max())
 
 
 PROBLEMS = (

@@ -10,7 +10,6 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import sys
 import tempfile
 from collections import Counter
@@ -20,7 +19,7 @@ from typing import NamedTuple
 import uli_fast as uli
 from tests.study.clinic import ARMS, Clinic, learner, treat
 from uli_fast.errors import StudyError
-from uli_fast.study import journal, snapshots
+from uli_fast.study import snapshots
 from uli_fast.study.journal import read_events
 
 MEMORY = Path("/dev/shm")
@@ -48,42 +47,16 @@ def killed(clinic, path, first, lines, **more):
     return found
 
 
-def begun_in_the_log(path, events):
-    """Leave what version 0.6.0 did: nothing in the file, the beginning in the log as well."""
-    source = path.with_name("source.db")
-    connection = sqlite3.connect(source, isolation_level=None)
-    run = connection.execute
-    run("PRAGMA locking_mode=EXCLUSIVE")
-    run("PRAGMA journal_mode=WAL")
-    run("BEGIN IMMEDIATE")
-    for statement in journal.SCHEMA:
-        run(statement)
-    run(f"PRAGMA application_id={journal.APPLICATION}")
-    run("PRAGMA user_version=1")
-    for i, event in enumerate(events):
-        run("INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?)", event)
-        run("COMMIT")
-        if i + 1 < len(events):
-            run("BEGIN IMMEDIATE")
-    for suffix in SUFFIXES:
-        shutil.copyfile(f"{source}{suffix}", f"{path}{suffix}")
-    connection.close()
-    assert os.path.getsize(path) == PAGE and read_events(path) == events
-    return Killed(path, events)
-
-
 def killed_studies(clinic, folder):
     """Return studies killed early, late, and after their log was begun anew."""
     treat(folder / "again.db", range(30))
-    early = killed(clinic, folder / "early.db", 0, 40)
     kept, snapshots.BEHIND = snapshots.BEHIND, 20
     treat(folder / "snapshots.db", range(100))
     snapshots.BEHIND = kept
     return {
-        "killed soon": early,
+        "killed soon": killed(clinic, folder / "early.db", 0, 40),
         "closed once, then killed": killed(clinic, folder / "again.db", 30, 40),
         "killed after the log was begun anew": killed(clinic, folder / "late.db", 0, 650),
-        "begun by 0.6.0": begun_in_the_log(folder / "old.db", early.events),
         "with snapshots": killed(clinic, folder / "snapshots.db", 100, 60, behind=20),
     }
 

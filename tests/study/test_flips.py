@@ -13,7 +13,7 @@ import pytest
 import uli_fast as uli
 from tests.study import flips
 from tests.study.clinic import ARMS, learner, settle
-from tests.study.flips import HEAD, LOG, PAGE, SUFFIXES
+from tests.study.flips import HEAD, LOG, PAGE, SUFFIXES, Killed
 from tests.study.test_damage import contents, largest_file
 from uli_fast.errors import StudyError, StudyWriteError
 from uli_fast.study import journal
@@ -32,7 +32,6 @@ KINDS = [
     "killed soon",
     "closed once, then killed",
     "killed after the log was begun anew",
-    "begun by 0.6.0",
 ]
 
 
@@ -173,13 +172,18 @@ def test_a_log_is_whole_at_every_moment(path):
 
 
 @pytest.mark.parametrize("log", [b"x", bytes(LOG), b"x" * 5000], ids=["byte", "header", "nonsense"])
-def test_no_study_is_begun_where_a_log_lies(studies, folder, log):
-    """Here the beginning was in the log alone, and the file is as good as empty."""
-    study = studies["begun by 0.6.0"]
-    refused(put(study, folder, log), "damaged|holds no study yet")
-    whole = Path(f"{study.path}-wal").read_bytes()
-    uncommitted = whole[: LOG + transactions(whole)[0][-1] * FRAME]
-    path = put(study, folder, uncommitted)
+def test_no_study_is_begun_where_a_log_lies(tmp_path, folder, log):
+    """The file is as good as empty; whatever was begun there is in the log alone."""
+    source = tmp_path / "source.db"
+    connection = sqlite3.connect(source, isolation_level=None)
+    for statement in ("PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL", *journal.SCHEMA):
+        connection.execute(statement)
+    empty = Killed(shutil.copyfile(source, tmp_path / "empty.db"), [])
+    whole = Path(f"{source}-wal").read_bytes()
+    connection.close()
+    assert os.path.getsize(empty.path) == PAGE
+    refused(put(empty, folder, log), "damaged|holds no study yet")
+    path = put(empty, folder, whole[: LOG + transactions(whole)[0][-1] * FRAME])  # no commit
     before = contents(path)
     with pytest.raises(StudyError, match="no study that it could belong to"):
         uli.Study.open(path, learner(), ARMS)
@@ -195,18 +199,6 @@ def test_a_study_begins_in_its_file(clinic, folder, path):
     assert not log.exists() or log.read_bytes() == b""
     with uli.Study.open(path) as study:
         assert len(list(study._journal.events())) == 1
-
-
-def test_an_old_beginning_that_was_killed_can_be_made_again(path):
-    """Version 0.6.0 left a page and an empty log, or none."""
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.close()
-    assert os.path.getsize(path) == PAGE
-    Path(f"{path}-wal").touch()
-    with uli.Study.open(path, learner(), ARMS) as study:
-        study.ask("first")
-    assert len(read_events(path)) == 2
 
 
 def test_what_failed_writes_leave_in_the_log_is_no_damage(folder, path):

@@ -218,7 +218,7 @@ def test_a_number_that_differs_is_refused_whatever_it_is_written_with(place, kin
 
 
 def test_a_rule_is_told_apart_only_where_that_is_certain(path, monkeypatch):
-    """Not in a file of an older version, nor under another Python, nor if it cannot be."""
+    """Not where nothing was marked, nor under another Python, nor if it cannot be."""
     uli.Study.open(path, framework(), 2).close()
     marks = uli.Study.read(path, framework())._setup.record(framework().start(2))["own"]
     for own in ({}, marks | {"python": "3.10.1"}, {"python": marks["python"]}):

@@ -136,6 +136,18 @@ def test_a_table_that_was_changed_is_refused(server, database, change):
             look()
 
 
+def test_a_table_of_an_earlier_version_is_refused_and_left_as_it_is(server, database):
+    database.run("CREATE DATABASE earlier")
+    other = Database(server.address("earlier"))
+    other.open(SE, 2).close()
+    other.run("COMMENT ON TABLE uli_fast.event IS 'uli_fast events, format 1'")
+    before = other.run("SELECT * FROM uli_fast.event")
+    for look in (other.open, other.read, other.audit):
+        with pytest.raises(StudyError, match=r"earlier version of uli_fast \(format 1.*database$"):
+            look()
+    assert other.run("SELECT * FROM uli_fast.event") == before
+
+
 def test_many_may_begin_at_the_same_moment(server, database):
     """One of them makes the table, one begins the study, and all have its seed."""
     database.run("CREATE DATABASE begun")

@@ -3,8 +3,6 @@
 import json
 import shutil
 import sqlite3
-import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -407,59 +405,3 @@ def test_batches_have_snapshots_too(path, played):
     with uli.Study.open(path) as study:
         assert len(played) <= 20 + 2 * 16 and len(study.history()) == 200
     uli.Study.audit(path)
-
-
-# Files of earlier versions.
-
-
-@pytest.fixture(scope="module")
-def older(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("older")
-    with zipfile.ZipFile(Path(__file__).parent.parent / "older" / "v0_8_0.zip") as kept:
-        kept.extractall(folder)
-    return folder
-
-
-def version_of(path):
-    connection = sqlite3.connect(path)
-    (number,) = connection.execute("PRAGMA user_version").fetchone()
-    connection.close()
-    return number
-
-
-def test_an_older_file_is_left_as_it_is_until_a_snapshot_is_due(older, folder, monkeypatch):
-    monkeypatch.setattr(snapshots, "BEHIND", 10**6)
-    path = Path(shutil.copy(older / "studies" / "pe.db", folder / "pe.db"))
-    before = path.read_bytes()
-    with uli.Study.open(path) as study:
-        history = study.history()
-        study.ask("one more")
-        assert study._journal.snapshots() == []
-    assert version_of(path) == 1
-    monkeypatch.setattr(snapshots, "BEHIND", 10)
-    with uli.Study.open(path) as study:
-        assert version_of_open(study) == 1  # looking changes nothing
-        study.ask("two more")
-        assert version_of_open(study) == 2 and len(study._journal.snapshots()) == 1
-        assert study.history()[: len(history)] == history
-    assert version_of(path) == 2
-    uli.Study.audit(path)
-    with uli.Study.open(path) as study:
-        assert len(study.history()) == len(history) + 2
-    path.write_bytes(before)
-    uli.Study.audit(path)
-
-
-def version_of_open(study):
-    return study._journal._run("PRAGMA user_version")[0][0]
-
-
-def test_earlier_versions_refuse_the_format_by_its_number(path, monkeypatch):
-    """As they ask: a number that is not theirs is refused before anything else is read."""
-    treat(path, range(3))
-    monkeypatch.setattr(journal, "FORMATS", {1: journal.SCHEMA})
-    monkeypatch.setattr(journal, "FORMAT", 1)
-    before = contents(path)
-    with pytest.raises(StudyError, match="has format 2, this version reads 1"):
-        uli.Study.open(path)
-    assert contents(path) == before

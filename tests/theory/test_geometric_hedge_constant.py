@@ -216,8 +216,7 @@ def test_the_bound_is_about_the_phases_that_are_played(mode, constant):
         assert guarantee.bound(end + 1) == 2.0 ** (-m / 2.0)
 
 
-def test_a_given_constant_of_256_has_the_phases_it_had():
-    """Of version 0.11: states and studies go on with them."""
+def test_a_given_constant_of_256_has_the_phases_of_its_proof():
     arms = np.random.default_rng(2).standard_normal((5, 3))
     learner = uli.MetaElimination(uli.GeometricHedge(constant=256.0), 0.1, mode="sharp")
     L = [math.log(50 / 0.1 * 2 * m**2) for m in (1, 2)]
@@ -227,22 +226,3 @@ def test_a_given_constant_of_256_has_the_phases_it_had():
     assert uli.MetaElimination(HEDGE, 0.1).schedule(arms, None)(1) == (
         uli.MetaElimination(uli.GeometricHedge(constant=256.0), 0.1).schedule(arms, None)(1)
     )
-
-
-def test_a_state_from_before_is_that_of_256():
-    """It says 256; without a mode of its own constant, that and none are the same."""
-    arms = np.random.default_rng(3).standard_normal((4, 2))
-    for mode in MODES:
-        old = uli.MetaElimination(uli.GeometricHedge(constant=256.0), 0.1, mode=mode)
-        player = old.start(arms, seed=1)
-        for _ in range(30):
-            decision = player.ask()
-            player.tell(decision.id, 0.5)
-        state = player.state()
-        assert uli.restore(state).ask() == player.ask()
-        new = uli.MetaElimination(HEDGE, 0.1, mode=mode)
-        if mode == "sharp":
-            with pytest.raises(uli.errors.StateError, match="learner"):
-                uli.restore(state, learner=new)
-        else:
-            assert uli.restore(state, learner=new).learner == new

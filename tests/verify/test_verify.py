@@ -194,17 +194,13 @@ SABOTAGES = {
     "designs that are even": (patches(designs, "g_optimal", even_design), ("design_conditions",)),
     "meta removes beyond 70 for 7": (meta_mode("paper", threshold=70.0), ("UB_complexity",)),
     "meta removes beyond 0.7 for 7": (meta_mode("paper", threshold=0.7), ("UB_complexity",)),
-    "meta removes beyond 3.8 for 3.84": (
-        meta_mode("sharp-0.7", threshold=3.8),
-        ("UB_complexity",),
-    ),
     "meta, sharp: removes a hundredth too soon": (sharp_threshold(0.99), ("UB_complexity",)),
     "meta, sharp: removes ten times too late": (
         sharp_threshold(10.0),
         ("UB_complexity", "Meta_alg_corr-Exp3P", "Meta_alg_corr-GeometricHedge"),
     ),
-    "meta with 230 for 236": (meta_mode("sharp-0.7", multiplier=230.0), ("UB_complexity",)),
-    "F of meta with 900 for 945": (meta_mode("sharp-0.7", factor=900.0), ("meta_FULI",)),
+    "meta with 400 for 576": (meta_mode("paper", multiplier=400.0), ("UB_complexity",)),
+    "F of meta with 2200 for 4608": (meta_mode("paper", factor=2200.0), ("meta_FULI",)),
     "Exp3.P learns faster": (
         patches(uli.Exp3P, "rates", lambda f: lambda *args: (f(*args)[0], 1.2 * f(*args)[1])),
         ("exp3p",),

@@ -8,8 +8,7 @@ Classes go by their names; those of a learner of the user's own, which may be on
 hold too.
 
 What is the package's own goes by its name, wherever the package keeps it: a user's rule that
-mentions ``uli.Runs`` is the same rule in the next version. Up to 0.8 its classes were told by
-their modules, which are on record here, and its functions by their code, which is not.
+mentions ``uli.Runs`` is the same rule in the next version.
 """
 
 from __future__ import annotations
@@ -36,70 +35,6 @@ import numpy as np
 from uli_fast.errors import ArgumentError
 
 PACKAGE = "uli_fast"
-# Modules of 0.8.0, below the package, and the classes in them that a user may come across.
-_HOMES_IN_0_8 = {
-    "arm_sets._chain": "Restricted",
-    "arm_sets._set": "ArmSet",
-    "arm_sets.convex": "Convex",
-    "arm_sets.finite": "Finite",
-    "arm_sets.polyhedral": "Box L1Ball Polytope Simplex",
-    "arm_sets.round": "Ball Ellipsoid",
-    "compare": "Comparison",
-    "designs": "Design",
-    "errors": "ArgumentError CacheWarning ConfigError ConflictingRewardError DesignError "
-    "EngineError GuaranteeWarning HorizonTooLargeError InfeasibleError MissingExtraError "
-    "NoGuaranteeError OracleError PolicySearchError ReportError ResultsError RewardRangeError "
-    "RewardsExhaustedError RuleError RunsFileError SaturationWarning ShardsError StateError "
-    "StudyDivergedError StudyError StudyLockedError StudyWriteError UliError "
-    "UnknownDecisionError UnsupportedError",
-    "guarantees": "Guarantee",
-    "learners._adversarial": "Base BasePhase",
-    "learners.betting_elimination": "BettingElimination",
-    "learners.elimination_framework": "EliminationFramework",
-    "learners.exp3p": "Exp3P",
-    "learners.geometric_hedge": "GeometricHedge",
-    "learners.kl_ucb": "KLUCB",
-    "learners.lil_ucb": "LilUCB",
-    "learners.lin_ucb": "LinUCB",
-    "learners.linear_elimination": "LinearElimination",
-    "learners.meta_elimination": "MetaElimination",
-    "learners.phased_elimination": "PhasedElimination",
-    "learners.policy_elimination": "PolicyElimination",
-    "learners.scrible": "Scrible",
-    "learners.spanner_elimination": "SpannerElimination",
-    "learners.successive_elimination": "SuccessiveElimination",
-    "learners.thompson_sampling": "ThompsonSampling",
-    "learners.ubev": "UBEV",
-    "learners.ucb": "UCB",
-    "learners.ucbvi": "UCBVI",
-    "lower_bounds": "LilLowerBound Stay",
-    "planning.characteristics": "OperatingCharacteristics",
-    "planning.fixed_trial": "FixedTrial",
-    "planning.stated_mean": "Planned",
-    "players._base": "Decision",
-    "players._certificate": "Certificate",
-    "players.policy_elimination": "PolicyDecision",
-    "players.spanner_elimination": "VectorDecision",
-    "problems.arms": "BernoulliBandit BetaBandit DeterministicBandit GaussianBandit TableBandit",
-    "problems.linear": "LinearBandit",
-    "problems.tabular_mdp": "TabularMDP",
-    "race.result": "Race",
-    "replay": "Replay",
-    "runs": "Runs",
-    "spanners": "Spanner",
-    "study": "Study",
-    "turning_point": "TurningPoint",
-}
-_HOME_OF = {name: home for home, names in _HOMES_IN_0_8.items() for name in names.split()}
-# The public modules of 0.8.0 under the names by which users know them.
-_MODULES_IN_0_8 = {
-    "arm_sets": "arm_sets",
-    "datasets": "problems.datasets",
-    "designs": "designs",
-    "errors": "errors",
-    "lower_bounds": "lower_bounds",
-    "mdps": "problems.mdps",
-}
 _PLAIN = (type(None), bool, int, float, complex, Fraction, str, bytes, type(Ellipsis))
 
 
@@ -110,24 +45,16 @@ def fingerprint(value: Any, classes: bool = False) -> str:
     return digest.hexdigest()[:16]
 
 
-def leans_on_package(value: Any) -> bool:
-    """Say whether functions of the package are in it, so that 0.8 had another hash of it."""
-    feeder = _Feeder(hashlib.sha256())
-    feeder.feed(value)
-    return feeder.leans
-
-
 class _Feeder:
     """Puts an object's parts into a hash, each object once."""
 
     def __init__(self, digest: Any, classes: bool = False) -> None:
         self._digest, self._classes = digest, classes
         self._seen: dict[int, tuple[int, Any]] = {}  # the object is kept, so its id stays its own
-        self.leans = False  # whether a function of the package was met
 
     def feed(self, value: Any) -> None:
         """Feed a value, whatever it is."""
-        self._say(_type_of(value))
+        self._say(type(value).__qualname__)
         if isinstance(value, _PLAIN):
             self._say(repr(value))
             return
@@ -149,7 +76,7 @@ class _Feeder:
         elif isinstance(value, type) and self._classes and _is_users(value):
             self._class(value)
         elif isinstance(value, ModuleType | type | BuiltinFunctionType | np.ufunc):
-            self._say(f"{_module_of(value)} {_name_of(value)}")
+            self._say(_name_of(value))
         elif hasattr(value, "py_func"):  # a function that the user compiled
             self.feed(value.py_func)
         elif isinstance(value, Mapping):
@@ -197,7 +124,6 @@ class _Feeder:
         cells = [_content(cell) for cell in value.__closure__ or ()]
         home = value.__globals__.get("__name__")  # functools.wraps lends a function another module
         if _is_ours(home):
-            self.leans = True
             self._say(f"{str(home).rpartition('.')[2]} {value.__qualname__}")
             self._all(cells)
             return
@@ -247,35 +173,15 @@ def _is_ours(module: Any) -> bool:
     return isinstance(module, str) and module.partition(".")[0] == PACKAGE
 
 
-def _type_of(value: Any) -> str:
-    """Return the name of a value's class; up to 0.8 the package itself had one of its own."""
-    if isinstance(value, ModuleType) and value.__name__ == PACKAGE:
-        return "_Package"
-    return type(value).__qualname__
-
-
-def _module_of(value: Any) -> str:
-    """Return the module of a class or built-in function: for classes of ours, as it was in 0.8."""
-    if isinstance(value, ModuleType) and value.__name__ == PACKAGE:
-        return PACKAGE
-    module = str(getattr(value, "__module__", ""))
-    # Adapters have classes of the same names; their modules are public.
-    if not _is_ours(module) or module.startswith(f"{PACKAGE}.compat"):
-        return module
-    home = _HOME_OF.get(value.__name__)
-    return module if home is None else f"{PACKAGE}.{home}"
-
-
 def _name_of(value: Any) -> str:
-    """Return the name of a class, function or module: for public modules, as it was in 0.8."""
-    name = str(value.__name__)
-    if not isinstance(value, ModuleType) or not _is_ours(name):
-        return name
-    public = name.rpartition(".")[2]
-    home = _MODULES_IN_0_8.get(public)
-    if home is None or getattr(sys.modules[PACKAGE], public, None) is not value:
-        return name
-    return f"{PACKAGE}.{home}"
+    """Return the module and name of a class, module or built-in function."""
+    module, name = str(getattr(value, "__module__", "")), str(value.__name__)
+    if isinstance(value, ModuleType):
+        return name.rpartition(".")[2] if _is_ours(name) else name
+    # Adapters have classes of the same names.
+    if _is_ours(module) and not module.startswith(f"{PACKAGE}.compat"):
+        module = PACKAGE
+    return f"{module} {name}"
 
 
 def _content(cell: Any) -> Any:

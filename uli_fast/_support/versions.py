@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
@@ -21,3 +23,13 @@ def versions() -> dict[str, str]:
         "numba": numba.__version__,
         "scipy": scipy.__version__,
     }
+
+
+def other_format(what: str, found: Any, ours: int, instead: str) -> str:
+    """Say why a file or a state is not read: its number is not that of this version."""
+    if type(found) is int and 0 < found < ours:
+        return (
+            f"was written by an earlier version of uli_fast ({what} {found}, this one reads "
+            f"{ours}). Files open from 1.0 on: {instead}"
+        )
+    return f"has {what} {found!r}, this version reads {ours}"

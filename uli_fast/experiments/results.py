@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from uli_fast import _check
 from uli_fast._support.files import read_json, refused, write_text
-from uli_fast._support.versions import versions
+from uli_fast._support.versions import other_format, versions
 from uli_fast.errors import MissingExtraError, RunsFileError
 from uli_fast.experiments.experiment_file import ExperimentFile
 from uli_fast.experiments.shards import Shard
@@ -25,7 +25,7 @@ from uli_fast.results.runs import Runs
 if TYPE_CHECKING:
     import pandas as pd
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def write_manifest(
@@ -188,7 +188,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     manifest = read_json(path)
     try:
         if manifest["schema"] != SCHEMA:
-            raise RunsFileError(f"{folder} has schema {manifest['schema']!r}, not {SCHEMA}")
+            said = other_format("schema", manifest["schema"], SCHEMA, "run it again")
+            raise RunsFileError(f"{folder} {said}")
         cells = [tuple(c[key] for key in ("id", "problem", "learner")) for c in manifest["cells"]]
         if not all(isinstance(word, str) for cell in cells for word in (*cell, manifest["title"])):
             raise TypeError

@@ -256,8 +256,8 @@ def _meta_sources(formula: str, p: Mapping[str, float]) -> tuple[Constant, ...]:
 
 
 def _mode_of(factor: float) -> str:
-    modes = {4608.0: "mode paper: 576 and 7", 945.0: "mode sharp of 0.7: 236 and 3.84"}
-    return modes.get(factor, "four times the multiplier of the phases")
+    paper = factor == 4608.0
+    return "mode paper: 576 and 7" if paper else "four times the multiplier of the phases"
 
 
 def sources(formula: str, p: Mapping[str, float]) -> tuple[Constant, ...]:

@@ -183,8 +183,6 @@ class SharpBlocks:
         for name, array in self.lin._asdict().items():
             if name not in FIXED:
                 values = np.asarray(saved[name], array.dtype)
-                if name == "counts":  # 0.12 had a fifth
-                    values = values[: array.size]
                 if values.shape != array.shape:
                     raise StateError("state", f"{name} has another shape")
                 array[...] = values

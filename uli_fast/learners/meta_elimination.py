@@ -41,12 +41,9 @@ class _Mode(NamedTuple):
     deviation: float
 
 
-# 1 + 2 sqrt(2) is 3.83, rounded up (docs/errata.md). "sharp-0.7" is mode "sharp" of 0.7.0.
-FIXED = {
-    "paper": _Mode(576.0, 7.0, 4608.0, 3.83),
-    "sharp-0.7": _Mode(236.0, 3.84, 945.0, 3.83),
-}
-MODES = ("paper", "sharp", "sharp-0.7")
+# 1 + 2 sqrt(2) is 3.83, rounded up (docs/errata.md).
+FIXED = {"paper": _Mode(576.0, 7.0, 4608.0, 3.83)}
+MODES = ("paper", "sharp")
 # kappa is rounded up by this much, to cover all other rounding.
 KAPPA_MARGIN = 1.0 + 1e-6
 
@@ -88,8 +85,7 @@ class MetaElimination(AdversarialLearner):
         "paper": T_m = ceil(576 g_m 2^m), threshold 7. "sharp", proved as well:
         4 (2 + 8 kappa)^2 and 1 + 4 kappa, kappa = sqrt(log(10 K / delta) / (2 g)), which is
         16 to 26 and 1 to 1.26, and g = 62 K log(.) for Exp3P(), (9 sqrt(d) + 3.6)^2 log(.) for
-        GeometricHedge(): phases fifty to over a hundred times shorter. "sharp-0.7": 236 and
-        3.84, as "sharp" was in version 0.7.
+        GeometricHedge(): phases fifty to over a hundred times shorter.
     sigma
         For unbounded rewards on linear arms with ``|<a, theta>| <= 1``: the noise is
         symmetric and sigma-subgaussian. Losses are divided by a growing bound that

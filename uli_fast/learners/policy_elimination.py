@@ -183,30 +183,7 @@ class PolicyElimination(PolicyLearner):
     ) -> Callable[[], PolicyPlayer]:
         """Return what starts a player as the one of a saved state was started."""
         about = (state["initial_support"], *bounds, state["decision_points"])
-        return partial(self.revive, state["rewards"], *about)
-
-    def reopen(self, **arguments: Any) -> PolicyPlayer:
-        """Start a player again with what ``start`` was given by an earlier version."""
-        return self.revive(**arguments)
-
-    def revive(
-        self,
-        rewards: Any,
-        initial_support: Any = None,
-        low: float = 0.0,
-        high: float = 1.0,
-        decision_points: Any = None,
-        **unused: Any,
-    ) -> PolicyPlayer:
-        """Start a player again as a file or a state describes it, whatever its mask denies.
-
-        Where rewards contradict the mask, it certifies nothing.
-        """
-        from uli_fast.players.policy_elimination import PolicyPlayer
-
-        return PolicyPlayer(
-            self, *self._known(rewards, initial_support, low, high, decision_points)
-        )
+        return partial(self.start, state["rewards"], *about)
 
     def _known(
         self, rewards: Any, initial_support: Any, low: Any, high: Any, decision_points: Any

@@ -11,13 +11,8 @@ from uli_fast.errors import StateError
 from uli_fast.learners._kinds import is_learner
 from uli_fast.players._arms import Decision, Player
 from uli_fast.players._certificate import Certificate
-from uli_fast.players._described import (
-    in_reward_units,
-    same_learner,
-    schedule_as_it_was,
-    sharp_as_it_was,
-)
-from uli_fast.players._player import OLDER_SCHEMAS, UNIT_SCHEMAS
+from uli_fast.players._descriptions import same_learner
+from uli_fast.players._player import check_schema
 from uli_fast.players._saved_states import check_numbers, verify
 from uli_fast.players._sets import VectorDecision
 from uli_fast.players.policy_elimination import PolicyDecision
@@ -87,13 +82,9 @@ def _restored(
     if not isinstance(state, Mapping):
         raise StateError("state", f"must be a mapping, got {type(state).__name__}")
     try:
+        check_schema(state["schema"])
         bounds = _range(state)
         spec = state["learner"]
-        if state["schema"] in UNIT_SCHEMAS:
-            spec = in_reward_units(spec, bounds)
-        if state["schema"] in OLDER_SCHEMAS:
-            spec = sharp_as_it_was(spec)
-        spec = schedule_as_it_was(spec)
         if learner is None:
             learner = rebuilt(spec)
         elif not is_learner(learner) or not same_learner(spec, learner, bounds):

@@ -211,7 +211,7 @@ class AdversarialPlayer(Player):
         self._phase_asked = int(extra["phase_asked"])
         self._phase_settled = int(extra["phase_settled"])
         self._overlapped = bool(extra["overlapped"])
-        least = extra.get("least")  # states from before know the bound of the phase alone
+        least = extra["least"]
         self._least = math.inf if least is None else float(least)
         settled = self._tags[: self._settling + 1].count(self.phase)
         consistent = (
@@ -253,12 +253,6 @@ class AdversarialPlayer(Player):
                 raise StateError("state", f"contradicts itself: decision {i + 1} was not drawn")
             self.queue.copy_outcome(other.queue, i)
             self._settle()
-
-    def adopt(self, fresh: AdversarialPlayer, saved: Mapping[str, Any]) -> None:
-        """Take over what states of schemas 1 and 2 do not hold."""
-        super().adopt(fresh, saved)
-        if "known" not in saved:
-            self._least = fresh._least
 
     def _draws(self) -> int:
         """Return how many numbers were drawn for all decisions, by the arms that were in play."""

@@ -26,7 +26,7 @@ from uli_fast.guarantees import ROUNDING, ArmsInfo, Guarantee
 from uli_fast.learners._arms import ArmLearner, empty_state
 from uli_fast.players import _assumptions
 from uli_fast.players._certificate import Certificate, gap_bound, left_out, too_large
-from uli_fast.players._player import UNIT_SCHEMAS, RewardPlayer
+from uli_fast.players._player import RewardPlayer
 from uli_fast.players._queue import DecisionQueue
 from uli_fast.players._saved_states import same, within_counts
 
@@ -292,17 +292,6 @@ class Player(RewardPlayer[Decision]):
     def _load_extra(self, extra: Mapping[str, Any]) -> None:
         pass
 
-    def load(self, saved: Mapping[str, Any]) -> None:
-        """Take over what ``state`` returned, of this version or an earlier one."""
-        for name in ("known", "complete"):  # states of schemas 1 and 2 have neither
-            if saved["schema"] not in UNIT_SCHEMAS and name not in saved:
-                raise StateError("state", f"has no {name!r}")
-        super().load(saved)
-
-    def _absent(self) -> dict[str, Any]:
-        none = [0] * len(self.labels)
-        return {"lost": none, "omitted": none}
-
     def _load(self, saved: Mapping[str, Any]) -> None:
         K = len(self.labels)
         self.asked[:] = _counts(saved, "asked", K)
@@ -333,15 +322,14 @@ class Player(RewardPlayer[Decision]):
         self._load_known(saved)
 
     def _load_known(self, saved: Mapping[str, Any]) -> None:
-        """Take over what was known; a state from before says what its intervals say."""
-        unknown = 0 if self._lost.any() else None
-        complete = saved.get("complete", unknown)
+        """Take over what was known."""
+        complete = saved["complete"]
         self._complete = complete if complete is None else _check.whole("complete", complete, 0)
-        if (self._complete is None) != (unknown is None) or (complete or 0) > self._learned() + 1:
+        whole = not self._lost.any()
+        if (complete is None) != whole or (complete or 0) > self._learned() + 1:
             raise StateError("state", "contradicts itself: when outcomes went missing")
-        if "known" in saved:
-            for mine, theirs in zip(self.known, saved["known"], strict=True):
-                mine[:] = [a if b is None else b for a, b in zip(mine, theirs, strict=True)]
+        for mine, theirs in zip(self.known, saved["known"], strict=True):
+            mine[:] = [a if b is None else b for a, b in zip(mine, theirs, strict=True)]
         if np.isnan(self.known).any():
             raise StateError("state", "known must be two rows of numbers")
         self._narrow()
@@ -370,12 +358,6 @@ class Player(RewardPlayer[Decision]):
         """Be told what another player was told."""
         self.asked[:] = other.asked
         super().retrace(other)
-
-    def adopt(self, fresh: Any, saved: Mapping[str, Any]) -> None:
-        """Take over what states of schemas 1 and 2 do not hold."""
-        if "known" not in saved:
-            self.known[:] = fresh.known
-            self._complete = fresh._complete
 
     def recount(self) -> None:
         """Add up the rewards again, with every arm in play for as long as the state says.

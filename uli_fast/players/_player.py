@@ -15,21 +15,24 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._check import Labels
 from uli_fast._support.html import as_shown, facts, listing
+from uli_fast._support.versions import other_format
 from uli_fast.errors import StateError, UliError
 from uli_fast.players._certificate import Certificate
-from uli_fast.players._described import describe
+from uli_fast.players._descriptions import describe
 from uli_fast.players._queue import DecisionQueue
 
 if TYPE_CHECKING:
     from uli_fast.arm_sets import ArmSet
 
-# Schema 1 knew no missing outcomes. Before 3 nothing was kept of earlier intervals, and R of
-# learners on K arms was on the unit scale. Before 4 mode "sharp" had the constants of 0.7.
-SCHEMA = 4
-UNIT_SCHEMAS = (1, 2)
-OLDER_SCHEMAS = (*UNIT_SCHEMAS, 3)
+SCHEMA = 5
 
 D = TypeVar("D")
+
+
+def check_schema(schema: Any) -> None:
+    """Refuse a state of another version."""
+    if isinstance(schema, bool) or schema != SCHEMA:
+        raise StateError("state", other_format("schema", schema, SCHEMA, "start a new player"))
 
 
 class LivePlayer:
@@ -66,10 +69,6 @@ class LivePlayer:
     def _load(self, saved: Mapping[str, Any]) -> None:
         """Take over a state, decisions included."""
         raise NotImplementedError
-
-    def _absent(self) -> dict[str, Any]:
-        """Return what states from before missing outcomes lack."""
-        return {}
 
     def _what(self) -> str:
         """Say what is played."""
@@ -183,12 +182,9 @@ class LivePlayer:
     # Saved states.
 
     def load(self, saved: Mapping[str, Any]) -> None:
-        """Take over what ``state`` returned, of this version or an earlier one."""
-        schema = saved["schema"]
-        if schema not in (SCHEMA, *OLDER_SCHEMAS) or isinstance(schema, bool):
-            raise StateError("state", f"has schema {schema!r}, not {SCHEMA}")
-        older = {"missing": []} | self._absent() if schema == 1 else {}
-        self._load({**saved, **older, "schema": SCHEMA})
+        """Take over what ``state`` returned."""
+        check_schema(saved["schema"])
+        self._load(saved)
 
     def check_state(self) -> None:
         """Refuse what no player can hold, whatever led to it."""
@@ -212,7 +208,7 @@ class LivePlayer:
         self._settle()
 
     def adopt(self, fresh: Any, saved: Mapping[str, Any]) -> None:
-        """Take over what an older state does not hold: what its outcomes have led to."""
+        """Take over what a state does not hold: what its outcomes have led to."""
 
     def _settle(self, end: int | None = None) -> None:
         """Take in the outcomes that are next in the order of decisions."""

@@ -49,7 +49,7 @@ def verify(player: Any, saved: Mapping[str, Any], start: Callable[[], Any]) -> N
 
 
 def _compare(player: Any, fresh: Any, saved: Mapping[str, Any]) -> None:
-    """Compare all that was saved; an older state may not have all of it."""
+    """Compare all that was saved."""
     here, there = player.state(), fresh.state()
     for name in here:
         if name not in saved or name in player.ahead:

@@ -231,9 +231,8 @@ class LinearPlayer(Player):
         self._phase_asked[:] = extra["phase_asked"]
         self._phase_settled[:] = extra["phase_settled"]
         self._phase_sums[:] = extra["phase_sums"]
-        none = [0] * len(self.labels)
-        self._phase_missing[:] = extra.get("phase_missing", none)
-        self._phases.errors[:] = extra.get("errors", none)
+        self._phase_missing[:] = extra["phase_missing"]
+        self._phases.errors[:] = extra["errors"]
         self._closed = int(extra["closed"])
         self._phases.values[:] = [math.nan if x is None else x for x in extra["values"]]
         if isinstance(self._phases, SharpBlocks):

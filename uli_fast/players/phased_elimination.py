@@ -126,11 +126,9 @@ class PhasedPlayer(Player):
     def _load_extra(self, extra: Mapping[str, Any]) -> None:
         self.phase_start.n[:] = extra["start_n"]
         self.phase_start.total[:] = extra["start_total"]
-        none = [0] * len(self.labels)
-        self.phase_start.missing[:] = extra.get("phase_missing", none)
-        self._closed_missing[:] = extra.get("closed_missing", none)
-        early = extra.get("early", [])
-        self._early = [(int(a), None if x is None else float(x)) for a, x in early]
+        self.phase_start.missing[:] = extra["phase_missing"]
+        self._closed_missing[:] = extra["closed_missing"]
+        self._early = [(int(a), None if x is None else float(x)) for a, x in extra["early"]]
         self._phase_asked[:] = extra["phase_asked"]
         self._closed_mean[:] = [math.nan if x is None else x for x in extra["closed_mean"]]
         self._closed_width[:] = [math.inf if x is None else x for x in extra["closed_width"]]

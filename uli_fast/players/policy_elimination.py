@@ -98,7 +98,7 @@ class PolicyPlayer(LivePlayer):
         self._size = size_of(points, A)
         # Where nothing is decided though rewards differ, and such a place that is reached.
         self._denied: B1 = ~points & (rewards != rewards[:, :, :1]).any(axis=2)
-        self._passed = _check.denied_choice(points, rewards, support)
+        self._passed: tuple[int, int] | None = None
         self._least = float(H)  # no active policy's gap is above it, by the closed phases
         self._active = PolicySet(points, A)
         self._values: F64 | None = None  # (active,) what the last closed phase estimates

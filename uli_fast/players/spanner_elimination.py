@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -79,20 +78,15 @@ class SpannerPlayer(SetPlayer):
             "n": self._n,
         }
 
-    def _absent(self) -> dict[str, Any]:
-        return {"omitted": 0, "again": []}
-
     def _load(self, saved: Mapping[str, Any]) -> None:
         self._load_set(saved)
         phases = self._phases
         phases.phase = int(saved["phase"])
         phases.theta = np.array(saved["theta"], np.float64)
-        # Before it was kept, C was the limit of every coefficient.
-        reach = np.array(saved.get("reach", [0.0] * self._phases.region.dimension), np.float64)
+        reach = np.array(saved["reach"], np.float64)
         phases.spanner = _spanner(saved["columns"], saved["real"], saved["inverse"], reach)
         phases.best = np.array(saved["best"], np.float64)
-        general = 4.0 * 2.0**-phases.phase  # what states from before know
-        phases.gap = _check.number("gap", saved.get("gap", general))
+        phases.gap = _check.number("gap", saved["gap"])
         self._load_more(saved)
         self._arms, self._n = np.array(saved["arms"], np.float64), int(saved["n"])
         consistent = (
@@ -108,14 +102,6 @@ class SpannerPlayer(SetPlayer):
 
     def _load_more(self, saved: Mapping[str, Any]) -> None:
         """Take over what a schedule keeps besides."""
-
-    def adopt(self, fresh: SpannerPlayer, saved: Mapping[str, Any]) -> None:
-        """Take over what states of 0.6.0 do not hold."""
-        if "gap" not in saved:
-            self._phases.gap = fresh._phases.gap
-        if "reach" not in saved:
-            reach = fresh._spanner.reach
-            self._phases.spanner = replace(self._spanner, reach=reach)
 
 
 class SharpSpannerPlayer(SpannerPlayer):

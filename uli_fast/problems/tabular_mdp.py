@@ -91,10 +91,8 @@ class TabularMDP:
     horizon: int
     n_states: int
     n_actions: int
-    # An MDP has them as attributes of its own only where they are known: nothing else tells it
-    # from an MDP of earlier versions (_support/fingerprint.py).
-    successors: B1 | None = None
-    initial_support: B1 | None = None
+    successors: B1 | None
+    initial_support: B1 | None
 
     def __init__(
         self,
@@ -131,11 +129,10 @@ class TabularMDP:
         if successors is not None:
             _check.covers_transitions("successors", successors, self.transitions)
             successors.flags.writeable = False
-            self.successors = successors
         if initial_support is not None:
             _check.covers_first_states("initial_support", initial_support, self.initial)
             initial_support.flags.writeable = False
-            self.initial_support = initial_support
+        self.successors, self.initial_support = successors, initial_support
 
     @classmethod
     def from_gymnasium(cls, env: Any, horizon: int, restricted: bool = True) -> Self:

@@ -96,7 +96,7 @@ def summary_of(lines: Sequence[Line]) -> SummaryTable:
         " kernels."
     )
     if any(math.isnan(r.speed) for r in runs):
-        caption += " \u2013: kept by an earlier version, which did not measure it."
+        caption += " \u2013: not measured."
     rows = [
         SummaryRow(line.name, [*cells, _cell(line.runs.speed)], line)
         for line, cells in zip(lines, columns, strict=True)

@@ -161,7 +161,7 @@ class RunRecord:
     tv_bound: float = 0.0  # distance of the joint law of the runs from the exact one
     tv_spent: F64 | None = None  # (M,) of it, where it is positive
     elapsed: float = 0.0  # seconds, from the call to the result
-    seconds: F64 | None = None  # (M,) of playing; None in files of versions before 0.7
+    seconds: F64 | None = None  # (M,) of playing; None: not measured
     # Where boxes of plausible models are looked at from time to time, filled up with zeros.
     look_first: I64 | None = None  # (M, looks) first episode after each look
     look_facts: F64 | None = None  # (M, looks, 5) certificate, width, upper and lower value, gap

@@ -22,12 +22,12 @@ from uli_fast._support.files import (
     refused,
     write_text,
 )
-from uli_fast._support.versions import versions
+from uli_fast._support.versions import other_format, versions
 from uli_fast.errors import ArgumentError, RunsFileError
 from uli_fast.guarantees import Guarantee
 from uli_fast.results.soundness import LARGEST_ARRAYS, check_runs, read_arrays
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def save(runs: Any, target: Path, part_of: Mapping[str, Any]) -> None:
@@ -81,7 +81,8 @@ def load(kind: Any, source: Path) -> Any:
         if manifest.pop("sha256") != _digest_of(manifest):
             raise RunsFileError(f"{source}: the manifest has been altered")
         if manifest["schema"] != SCHEMA:
-            raise RunsFileError(f"{source} has schema {manifest['schema']}, not {SCHEMA}")
+            why = other_format("schema", manifest["schema"], SCHEMA, "run it again")
+            raise RunsFileError(f"{source} {why}")
         values = read_arrays(source, manifest)
         for f in fields(kind):
             if f.name not in values and f.name in manifest:

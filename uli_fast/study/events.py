@@ -29,9 +29,7 @@ BEGIN SELECT RAISE(ABORT, 'events are never removed'); END""",
     """CREATE TRIGGER only_added BEFORE INSERT ON event
 WHEN NEW.sequence IS NOT (SELECT coalesce(max(sequence), 0) + 1 FROM event)
 BEGIN SELECT RAISE(ABORT, 'events are added at the end'); END""",
-)
-# What files of format 2 have besides: where outcomes are found, and what players were a while ago.
-SCHEMA_2 = (
+    # Where outcomes are found, and what players were a while ago.
     "CREATE INDEX told ON event (decision) WHERE kind <> 'ask'",
     """CREATE TABLE snapshot (
   sequence INTEGER PRIMARY KEY,

@@ -41,12 +41,12 @@ from typing import Any
 from uli_fast import __version__
 from uli_fast._support.files import Inode, LockFile, flush_folder
 from uli_fast._support.files import inode as _inode
+from uli_fast._support.versions import other_format
 from uli_fast.errors import StudyError, StudyLockedError, StudyWriteError
 from uli_fast.study.copies import copied, epoch
 from uli_fast.study.events import (
     GENESIS,
     SCHEMA,
-    SCHEMA_2,
     Event,
     NewEvent,
     chained,
@@ -69,8 +69,7 @@ from uli_fast.study.wal_check import damage
 __all__ = ["GENESIS", "SCHEMA", "Event", "Journal", "digest", "read_events"]
 
 APPLICATION = 0x756C6931  # "uli1" in the header tells a study from other SQLite files
-FORMATS = {1: SCHEMA, 2: (*SCHEMA, *SCHEMA_2)}
-FORMAT = 2  # earlier versions know 1 only, and refuse others
+FORMAT = 3  # other versions refuse it by this number
 LONGEST = 2**24  # bytes of a row, so that a hostile file cannot take all memory
 TRIES, PAUSE = 20, 0.05  # of reading a file that is being written to; seconds in between
 # Files that were open in this process's parent when it was forked.
@@ -88,7 +87,6 @@ class Journal(JournalReader):
         self._connection: sqlite3.Connection | None = None
         self._end: weakref.finalize[..., Journal] | None = None
         self._lock: LockFile | None = None
-        self._format = FORMAT
         self.closing = False  # let go of, or interrupted while it was
         self._mine = False  # whether the file is this study's to take away: locked, and was empty
         self._at = os.path.abspath(path)  # the working folder may change
@@ -169,11 +167,11 @@ class Journal(JournalReader):
             return  # create() begins a study here
         if application != APPLICATION:
             raise StudyError(f"{self.path} is not a study")
-        if number not in FORMATS:
-            raise StudyError(f"{self.path} has format {number}, this version reads {FORMAT}")
-        if sorted(sql for (sql,) in tables) != sorted(FORMATS[number]):
+        if number != FORMAT:
+            said = other_format("format", number, FORMAT, "begin a new study under another path")
+            raise StudyError(f"{self.path} {said}")
+        if sorted(sql for (sql,) in tables) != sorted(SCHEMA):
             raise StudyError(f"{self.path} is damaged: its tables are not those of a study")
-        self._format = number
         found = run("PRAGMA integrity_check(1)")[0][0]
         if found != "ok":
             raise StudyError(f"{self.path} is damaged: {found}")
@@ -186,22 +184,14 @@ class Journal(JournalReader):
         self._run("PRAGMA fullfsync=ON")  # macOS: fsync alone does not reach the disk
 
     def keep(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot in place of the oldest; a file of an earlier format gets the newer one.
-
-        Earlier versions refuse it from then on.
-        """
+        """Keep a snapshot in place of the oldest."""
         if len(snapshot.content) > LONGEST // 2:
             return
         with self._writing("snapshot"):
-            if self._format < 2:
-                for statement in SCHEMA_2:
-                    self._run(statement)
-                self._run(f"PRAGMA user_version={FORMAT}")
             self._run("INSERT OR REPLACE INTO snapshot VALUES (?,?,?)", snapshot)
             last = f"SELECT sequence FROM snapshot ORDER BY sequence DESC LIMIT {KEPT}"
             self._run(f"DELETE FROM snapshot WHERE sequence NOT IN ({last})")
             fault("snapshot-written")
-        self._format = FORMAT
 
     @property
     def empty(self) -> bool:
@@ -238,11 +228,10 @@ class Journal(JournalReader):
         events = chained(last, entries, now, __version__)
         with self._writing(point):
             if point == "create":
-                for statement in FORMATS[FORMAT]:
+                for statement in SCHEMA:
                     self._run(statement)
                 self._run(f"PRAGMA application_id={APPLICATION}")
                 self._run(f"PRAGMA user_version={FORMAT}")
-                self._format = FORMAT
             for event in events:
                 self._run(f"INSERT INTO event VALUES ({','.join('?' * len(event))})", event)
                 fault(f"{point}-written")

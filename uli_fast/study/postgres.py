@@ -26,6 +26,7 @@ from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from uli_fast import __version__
+from uli_fast._support.versions import other_format
 from uli_fast.errors import (
     ArgumentError,
     OvertakenError,
@@ -295,8 +296,8 @@ class PostgresJournal(SnapshotReader):
                 self._connection.execute("SET default_transaction_isolation = 'read committed'")
         try:
             self._check_server(durable, fsync, encoding, standby)
-            if self._there and format_ != sql.FORMAT:
-                raise StudyError(f"{self.path}: its table is not one of this version's")
+            if self._there:
+                self._check_format(format_)
             if self._there and shape != [sql.COLUMNS, sql.KEYS, sql.TRIGGERS]:
                 raise StudyError(
                     f"{self.path} is damaged: columns, keys or triggers of its table were changed"
@@ -304,6 +305,13 @@ class PostgresJournal(SnapshotReader):
         except StudyError:
             self._drop()
             raise
+
+    def _check_format(self, called: str | None) -> None:
+        number = (called or "").removeprefix(sql.CALLED)
+        if called != f"{sql.CALLED}{sql.FORMAT}":
+            found = int(number) if number.isdecimal() else called
+            said = other_format("format", found, sql.FORMAT, "begin a study in another database")
+            raise StudyError(f"{self.path}: its table {said}")
 
     def _check_server(self, durable: str, fsync: str, encoding: str, standby: bool) -> None:
         if encoding != "UTF8":

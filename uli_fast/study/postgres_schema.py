@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from uli_fast.study.events import Event
 
-FORMAT = "uli_fast events, format 1"
+FORMAT = 2
+CALLED = "uli_fast events, format "  # and its number: what the table calls itself
 LOCK = 0x756C6931  # taken while the table is made: "uli1"
 LONGEST = 2**24  # characters of a payload, as in a file
 REFUSED = "UL001"  # what the triggers raise
@@ -71,7 +72,7 @@ END $$""",
   FOR EACH ROW EXECUTE FUNCTION uli_fast.check_chain()""",
     "REVOKE UPDATE, DELETE, TRUNCATE ON uli_fast.event FROM PUBLIC",
     "REVOKE UPDATE, DELETE, TRUNCATE ON uli_fast.event FROM CURRENT_USER",
-    f"COMMENT ON TABLE uli_fast.event IS '{FORMAT}'",
+    f"COMMENT ON TABLE uli_fast.event IS '{CALLED}{FORMAT}'",
 )
 
 # How commits are kept, and what is there: what it calls itself, its columns, keys and triggers.

@@ -38,7 +38,6 @@ class JournalReader(SnapshotReader):
     """The part of a file's journal that reads."""
 
     path: Path
-    _format: int
 
     def _run(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         raise NotImplementedError
@@ -108,8 +107,6 @@ class JournalReader(SnapshotReader):
 
     def snapshots(self) -> list[Snapshot]:
         """Return what is kept of how things were, the latest first; none of it is checked."""
-        if self._format < 2:
-            return []
         with refused(self.path):
             self._roll_back()
             rows = self._run("SELECT * FROM snapshot ORDER BY sequence DESC")

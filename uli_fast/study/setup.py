@@ -14,23 +14,13 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._registry import PLAIN_SETS
-from uli_fast._support.fingerprint import fingerprint, leans_on_package
+from uli_fast._support.fingerprint import fingerprint
 from uli_fast.errors import ArgumentError, StudyError
 from uli_fast.learners._kinds import is_learner
 from uli_fast.players import rebuilt
-from uli_fast.players._described import (
-    describe,
-    in_reward_units,
-    parameters,
-    same_learner,
-    schedule_as_it_was,
-    sharp_as_it_was,
-)
+from uli_fast.players._descriptions import describe, parameters, same_learner
 from uli_fast.players._sets import extent, n_directions
 
-REWARD_UNITS = "reward"  # what R is in; files of 0.6.0 do not say, and mean the unit scale
-MARKS = 2  # functions of the package by their names; files of 0.8 do not say, and have their code
-SHARP = 2  # which constants mode "sharp" means; files of 0.7 do not say, and mean theirs
 MOST_ARMS = 10**6  # so that a hostile file cannot take all memory
 
 
@@ -40,7 +30,7 @@ class Setup:
 
     learner: Any
     arguments: dict[str, Any]
-    old: bool = False  # from a file: what is refused now may have been accepted then
+    begun: bool = False  # from a file: code of the user's own is not called until it is needed
 
     @classmethod
     def of(cls, learner: Any, arguments: Mapping[str, Any]) -> Setup:
@@ -74,7 +64,7 @@ class Setup:
     def start(self) -> Any:
         """Begin live decisions."""
         start = self.learner.start
-        if self.old:
+        if self.begun:
             start = getattr(self.learner, "reopen", start)
         try:
             return start(**self.arguments)
@@ -86,8 +76,6 @@ class Setup:
         """Return everything as JSON has it, from a player that has just been started."""
         about: dict[str, Any] = {
             "learner": describe(self.learner),
-            "units": REWARD_UNITS,
-            "sharp": SHARP,
             "own": _own(self.learner),
             "seed": self.arguments["seed"],
             "low": player.low if math.isfinite(player.low) else None,
@@ -103,13 +91,8 @@ class Setup:
     def recorded(cls, record: Mapping[str, Any], learner: Any, arms: Any) -> Setup:
         """Rebuild what was recorded; what could not be written down must be given."""
         about = dict(record)
-        spec, own = about.pop("learner"), about.pop("own", {})  # older files have no marks
+        spec, own = about.pop("learner"), about.pop("own")
         bounds = about["low"], about["high"]
-        if about.pop("units", None) is None:
-            spec = in_reward_units(spec, bounds)
-        if about.pop("sharp", None) is None:
-            spec = sharp_as_it_was(spec)
-        spec = schedule_as_it_was(spec)
         if learner is None:
             learner = rebuilt(spec)
         elif not is_learner(learner) or not same_learner(spec, learner, bounds):
@@ -119,7 +102,7 @@ class Setup:
             about[name] = infinite if about[name] is None else about[name]
         if "arms" in about:
             about["arms"] = _read(about["arms"], arms)
-        return replace(cls.of(learner, about), old=True)
+        return replace(cls.of(learner, about), begun=True)
 
 
 def started(record: Mapping[str, Any], given: Mapping[str, Any], setup: Setup) -> Any:
@@ -130,7 +113,7 @@ def started(record: Mapping[str, Any], given: Mapping[str, Any], setup: Setup) -
     said = {name: value for name, value in given.items() if value is not None}
     if not said:
         return setup.start()
-    claimed = replace(Setup.of(setup.learner, setup.arguments | said), old=setup.old)
+    claimed = replace(Setup.of(setup.learner, setup.arguments | said), begun=setup.begun)
     player = claimed.start()
     now = claimed.record(player)
     for name in said:
@@ -169,7 +152,7 @@ def _own(learner: Any) -> dict[str, Any]:
             marks[name] = fingerprint(_with_methods(value), learner.looks_into_classes)
         except Exception:  # whatever an object of the user's does when it is looked at
             continue
-    return marks | {"python": sys.version.split()[0], "marks": MARKS} if marks else {}
+    return marks | {"python": sys.version.split()[0]} if marks else {}
 
 
 def _with_methods(value: Any) -> tuple[Any, list[FunctionType]]:
@@ -188,10 +171,6 @@ def _check_own(begun: Mapping[str, Any], learner: Any) -> None:
         return
     given = parameters(learner)
     for name in begun.keys() & now.keys() & given.keys():
-        # In a mark of 0.8 was the code of the package's functions, which is not what it was.
-        unknown = "marks" not in begun and leans_on_package(_with_methods(given[name]))
-        if unknown:
-            continue
         if begun[name] != now[name]:
             raise ArgumentError(
                 "learner",

@@ -27,7 +27,7 @@ META_TESTS = "tests/learners/test_meta_elimination.py"
 def meta_worst_case(quick: bool) -> VerifyOutcome:
     """Lemmas opt_active, UB_complexity, from absUB and Corollary loss_concentration.
 
-    576 and 7 (236 and 3.84) suffice, by 3.83 where 5 is printed for 6.41; and in mode "sharp"
+    576 and 7 suffice, by 3.83 where 5 is printed for 6.41; and in mode "sharp"
     a threshold of 1 + 4 kappa.
     """
     from uli_fast.learners._adversarial.phases import eliminate
@@ -38,8 +38,8 @@ def meta_worst_case(quick: bool) -> VerifyOutcome:
     sums = {name: total + math.sqrt(2.0) for name, total in deviations.items()}
     kept = removed = 0
     needed = {name: 4.0 * (7.0 + total) ** 2 for name, total in sums.items()}
-    modes: tuple[tuple[MetaMode, float], ...] = (("paper", 361.0), ("sharp-0.7", 361.0))
-    modes = (*modes, ("sharp", 62.0), ("sharp", 361.0))
+    modes: tuple[tuple[MetaMode, float], ...]
+    modes = (("paper", 361.0), ("sharp", 62.0), ("sharp", 361.0))
     cases = [(mode, c, m) for mode, c in modes for m in range(1, 31)]
     for mode, c, m in cases:
         delta, K = 0.05, 3
@@ -81,7 +81,7 @@ def meta_bound(quick: bool) -> VerifyOutcome:
     """
     worst, in_time, cases, same = 0.0, True, 0, True
     for base, arms in ((uli.Exp3P(), np.zeros((5, 0))), (uli.GeometricHedge(), np.eye(5))):
-        for mode in ("paper", "sharp-0.7", "sharp"):
+        for mode in ("paper", "sharp"):
             for delta in (0.5, 0.05, 1e-6):
                 learner = uli.MetaElimination(base, delta, mode=mode)
                 guarantee, end = learner.guarantee((5, 5), form="paper"), 0

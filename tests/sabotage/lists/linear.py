@@ -196,13 +196,6 @@ SABOTAGES = (
         f"{LIVE_BLOCKS}::test_what_is_asked_beyond_a_block_counts_for_the_next",
     ),
     Sabotage(
-        "what was saved before there were blocks is read as theirs",
-        "uli_fast.players._described:schedule_as_it_was",
-        '{"schedule": "paper", "known_intercept": True}',
-        '{"schedule": "sharp", "known_intercept": True}',
-        "tests/older/test_0_6_0.py",
-    ),
-    Sabotage(
         "LinUCB shrinks too much",
         "uli_fast.kernels.lin_ucb:absorb",
         "ridge.square[a] -= along * along * shrink",
@@ -394,13 +387,5 @@ SABOTAGES = (
         "return True",
         "tests/players/test_spanner_elimination.py::"
         "test_few_missing_outcomes_cost_a_phase_and_no_more",
-    ),
-    Sabotage(
-        "states of the paper's schedule go on as sharp ones",
-        "uli_fast.players._described:schedule_as_it_was",
-        'dict(spec) | {"schedule": "paper"}',
-        'dict(spec) | {"schedule": "sharp"}',
-        "tests/players/test_spanner_elimination.py::"
-        "test_descriptions_without_a_schedule_are_of_the_paper",
     ),
 )

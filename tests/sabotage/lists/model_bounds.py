@@ -70,13 +70,6 @@ SABOTAGES = (
         f"{KNOWN}::test_known_structure_is_the_true_support_and_changes_no_value",
     ),
     Sabotage(
-        "every problem has masks of its own, known or not",
-        "uli_fast.problems.tabular_mdp:TabularMDP._learn",
-        "        if initial_support is not None:\n",
-        "        self.initial_support = None\n        if initial_support is not None:\n",
-        f"{KNOWN}::test_problems_without_masks_have_the_fingerprints_of_0_10_0",
-    ),
-    Sabotage(
         "actions without a common successor may be called the same",
         "uli_fast._check.policies:denied_choice",
         "differ[:-1] |= ~_overlap(successors[:-1])",

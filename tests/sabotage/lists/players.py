@@ -141,9 +141,16 @@ SABOTAGES = (
     Sabotage(
         "certificate: what was known is not saved",
         "uli_fast.players._arms:Player._load_known",
-        'if "known" in saved:',
-        "if False:",
+        'zip(self.known, saved["known"], strict=True)',
+        "zip(self.known, self.known, strict=True)",
         f"{CERTIFIED}::test_what_was_known_survives_a_round_trip_bit_for_bit",
+    ),
+    Sabotage(
+        "states of earlier versions are read",
+        "uli_fast.players._player:check_schema",
+        "schema != SCHEMA",
+        "schema > SCHEMA",
+        "tests/test_formats.py::test_states",
     ),
     Sabotage(
         "certificate: estimated losses deviate half as far",

@@ -15,6 +15,13 @@ SNAPSHOTS = "tests/study/test_snapshots.py"
 
 SABOTAGES = (
     Sabotage(
+        "study: files of earlier versions are opened",
+        "uli_fast.study.journal:Journal._prepare",
+        "if number != FORMAT:",
+        "if number > FORMAT:",
+        "tests/test_formats.py::test_studies",
+    ),
+    Sabotage(
         "study: the chain is not checked",
         "uli_fast.study.events:check_own",
         "intact = event.hash == digest(event)",

@@ -1,6 +1,6 @@
 """Write down the public API of a version: run it with that version.
 
-python -m tests.older.public_api FILE
+python -m tests.support.public_api FILE
 
 Names, parameters with their defaults, fields, methods and properties; the commands of ``uli`` and
 their options. Nothing of it says in which module the package keeps a thing.
@@ -13,7 +13,6 @@ import inspect
 import json
 import re
 import sys
-import tempfile
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +22,6 @@ from typing import Any
 import click
 
 import uli_fast as uli
-from tests.older.write_0_8_0 import ONE_BY_ONE, PLAYERS, RUNS, started, tell_blocks
 
 COMPAT = ("gymnasium", "mabwiser", "rlberry", "smpybandits")
 # How a parameter that is not given by position or by name is marked.
@@ -60,7 +58,7 @@ def described() -> dict[str, Any]:
             found[name] = members(getattr(uli, name))
     for name in COMPAT:
         found[f"compat.{name}"] = members(importlib.import_module(f"uli_fast.compat.{name}"))
-    return found | {"given": given(), "uli": commands()}
+    return found | {"uli": commands()}
 
 
 def members(module: ModuleType) -> dict[str, Any]:
@@ -128,39 +126,6 @@ def written(parameter: inspect.Parameter) -> str:
         return parameter.name
     default = re.sub(r" at 0x[0-9a-f]+|uli_fast[\w.]*\.", "", repr(parameter.default))
     return f"{parameter.name}={default}"
-
-
-def given() -> dict[str, Any]:
-    """Describe what users are given rather than make: players, decisions, records of studies."""
-    found = {}
-    for name in PLAYERS:
-        player = started(name)
-        kind = type(player.learner).__name__
-        found[f"player of {kind}"] = attributes(type(player))
-        if name not in ONE_BY_ONE:
-            asked = {"state": 0} if kind == "PolicyElimination" else {}
-            found[f"decision of {kind}"] = attributes(type(player.ask(**asked)))
-    learner, arguments = PLAYERS["betting"]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "study.db"
-        with uli.Study.open(path, learner, **arguments) as study:
-            tell_blocks(study)
-            objects = {
-                "certificate": study.certificate(),
-                "history": study.history(),
-                "record": study.history()[0],
-                "block": study.blocks()[0],
-            }
-        objects["audit"] = uli.Study.audit(path)
-    two = uli.BernoulliBandit([0.2, 0.8])
-    runs = uli.simulate(uli.PhasedElimination(0.1), two, 100, seed=1)
-    objects |= {"coverage": runs.coverage(), "phases": runs.phases}
-    objects["spanner"] = uli.barycentric_spanner(uli.arm_sets.Ball(2), 2.0)
-    found |= {name: attributes(type(value)) for name, value in objects.items()}
-    for name, (_, problem) in RUNS.items():
-        own = {x: "attribute" for x in vars(problem) if not x.startswith("_")}
-        found[f"problem of {name}"] = own | attributes(type(problem))
-    return found
 
 
 def commands() -> dict[str, Any]:
