@@ -43,12 +43,17 @@ def make_folder(folder: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a small file whole or not at all, and make sure that it is on the disk."""
+    write_whole(path, text.encode(), 0o644)
+
+
+def write_whole(path: Path, data: bytes, mode: int) -> None:
+    """Write a file whole or not at all, with these rights, and make sure that it is on the disk."""
     handle, part = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(handle, "wb") as file:
+            file.write(data)
             flush(file)
-        os.chmod(part, 0o644)
+        os.chmod(part, mode)
         os.replace(part, path)
         flush_folder(path.parent)
     finally:
@@ -132,6 +137,18 @@ def inode(file: str | int) -> Inode | None:
     return found.st_dev, found.st_ino
 
 
+def open_lock(path: str | Path) -> int:
+    """Open a file to be locked, made if there is none; a link in its place is an OSError."""
+    try:
+        # O_NOFOLLOW: a link would have a file made elsewhere, or another one locked.
+        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+    except OSError as problem:
+        if problem.errno in (errno.ELOOP, errno.EMLINK):  # FreeBSD says the second
+            said = f"its lock, {os.path.basename(path)}, is a symbolic link: remove the link"
+            raise OSError(problem.errno, said) from None
+        raise
+
+
 def lock(handle: int) -> bool:
     """Take a lock that ends with the process; return whether it was free."""
     try:
@@ -166,7 +183,7 @@ class LockFile:
     def taken(cls, path: str) -> LockFile | None:
         """Return the lock, or None where another process or study has it."""
         while True:
-            file = io.FileIO(path, "r+", opener=_made)
+            file = io.FileIO(path, "r+", opener=lambda path, _: open_lock(path))
             try:
                 if not lock(file.fileno()):
                     file.close()
@@ -192,10 +209,6 @@ class LockFile:
         """Close what a fork has copied: the lock is the parent's, and must end with it."""
         self._end.detach()
         self._file.close()
-
-
-def _made(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CREAT, 0o644)
 
 
 def _let_go(path: str, file: io.FileIO) -> None:

@@ -20,6 +20,7 @@ from uli_fast.errors import ArgumentError, ResultsError, RunsFileError, ShardsEr
 from uli_fast.experiments.experiment_file import ExperimentCell, ExperimentFile
 from uli_fast.experiments.results import (
     Results,
+    cell_folder,
     has_manifest,
     read_manifest,
     shard_of,
@@ -132,7 +133,7 @@ def _finished(source: _Source, cells: Iterable[ExperimentCell]) -> None:
     """Refuse a shard with something missing, or with replications of other shards."""
     begin, end = source.share
     for cell in cells:
-        store = Store.reading(source.folder / "cells" / cell.id, cell.spec)
+        store = Store.reading(cell_folder(source.folder, cell.id), cell.spec)
         for first, count, path in store.parts():
             if first < begin or first + count > end:
                 raise ShardsError(
@@ -151,7 +152,7 @@ def _write(target: Path, sources: Sequence[_Source], cells: Iterable[ExperimentC
     part = Path(tempfile.mkdtemp(prefix=".merged-", dir=target))
     try:
         for cell in cells:
-            runs = (r for s in sources for r in Store(s.folder / "cells" / cell.id).each())
+            runs = (r for s in sources for r in Store(cell_folder(s.folder, cell.id)).each())
             Store.writing(part / cell.id, cell.spec).add(0, Runs.joined(list(runs)))
         part.chmod(0o755)
         part.rename(target / "cells")

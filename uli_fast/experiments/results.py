@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uli_fast import _check
 from uli_fast._support.files import read_json, refused, write_text
 from uli_fast._support.versions import other_format, versions
-from uli_fast.errors import MissingExtraError, RunsFileError
+from uli_fast.errors import MissingExtraError, ResultsError, RunsFileError
 from uli_fast.experiments.experiment_file import ExperimentFile
 from uli_fast.experiments.shards import Shard
 from uli_fast.results.comparison import Comparison
@@ -49,6 +49,15 @@ def write_manifest(
     write_text(folder / "manifest.json", json.dumps(content, indent=1))
 
 
+def cell_folder(folder: Path, cell: str) -> Path:
+    """Return where the parts of a cell are kept; a link, which leads elsewhere, is refused."""
+    cells = folder / "cells"
+    for place in (cells, cells / cell):
+        if place.is_symlink():
+            raise ResultsError(f"{place} is a symbolic link, which is not followed: remove it")
+    return cells / cell
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """What a folder of results holds."""
@@ -75,7 +84,7 @@ class Results:
         missing: dict[str, dict[str, int]] = {}
         numbers: dict[str, dict[str, list[int]]] = {}
         for cell in manifest["cells"]:
-            store = Store(source / "cells" / cell["id"])
+            store = Store(cell_folder(source, cell["id"]))
             left = sum(count for _, count in store.missing(M))
             if left:
                 missing.setdefault(cell["problem"], {})[cell["learner"]] = left
@@ -165,7 +174,7 @@ def kept_in(folder: Path) -> tuple[int, int]:
     manifest = read_manifest(folder)
     cells = manifest["cells"]
     first, end = (shard_of(manifest) or Shard(1, 1)).share(manifest["replications"])
-    left = sum(n for c in cells for _, n in Store(folder / "cells" / c["id"]).missing(end, first))
+    left = sum(n for c in cells for _, n in Store(cell_folder(folder, c["id"])).missing(end, first))
     return (end - first) * len(cells) - left, (end - first) * len(cells)
 
 

@@ -24,6 +24,7 @@ from uli_fast.experiments.build import learner_of, problem_of
 from uli_fast.experiments.experiment_file import ExperimentCell, ExperimentFile
 from uli_fast.experiments.results import (
     Results,
+    cell_folder,
     has_manifest,
     read_manifest,
     shard_of,
@@ -189,7 +190,7 @@ def run(
             if cell.warning is not None:
                 warnings.warn(cell.warning, GuaranteeWarning, stacklevel=2)
         stores = {
-            cell.id: Store.writing(target / "cells" / cell.id, cell.spec) for cell in file.cells
+            cell.id: Store.writing(cell_folder(target, cell.id), cell.spec) for cell in file.cells
         }
         if mine is None:
             M = _number(file, asked, before, stores.values(), say)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from uli_fast._check import MOST_REPLICATIONS
-from uli_fast._support.files import lock, make_folder, read_json, refused, write_text
+from uli_fast._support.files import lock, make_folder, open_lock, read_json, refused, write_text
 from uli_fast._support.versions import versions
 from uli_fast.errors import ResultsError, RunsFileError
 from uli_fast.results.runs import Runs
@@ -178,7 +178,7 @@ def locked(folder: Path) -> Iterator[None]:
     """Keep other processes out of a folder of results."""
     with refused(folder):
         make_folder(folder)
-        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        handle = open_lock(folder / ".lock")
     try:
         with refused(folder):
             mine = lock(handle)

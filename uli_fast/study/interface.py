@@ -39,6 +39,9 @@ class AnyJournal(Source, Protocol):
         An OvertakenError if the last one is not the last any more: nothing was added.
         """
 
+    def check(self) -> None:
+        """Refuse to acknowledge again what is not where it was recorded."""
+
     def keep(self, snapshot: Snapshot) -> None:
         """Keep a snapshot in place of the oldest."""
 

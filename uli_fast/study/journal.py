@@ -11,14 +11,20 @@ program does. A lock file beside it, ``-lock``, has a lock that stays.
 
 SQLite's lock and the log belong to the file, not to its name: whoever moves, replaces or deletes
 it under an open study makes its next write fail, and nothing is acknowledged that the name does
-not lead to. A connection that a fork has copied is never closed in the child, which would take
-the log away from the parent.
+not lead to. So does whoever writes to the file in place (watch.py): SQLite writes to it in
+checkpoints alone, which are made here, one at a time, so that every other change is somebody
+else's. The log is then neither merged nor deleted. A connection that a fork has copied is never
+closed in the child, which would take the log away from the parent.
 
 Closing merges the log into the file and deletes it, and SQLite deletes a log without a file. So a
 log that a killed process left is first judged (wal_check.py) and read with a copy of its file:
 what is refused is left as it was, and may be mended. A study begins in the file itself, not in a
 log: a log that holds anything belongs to one that has begun. Neither does a log belong to a second
 name of the file (a hard link), under which its last events would be missing.
+
+The file appears whole, under its name, with its first event and made for a log. So a rollback
+journal (``-journal``) is never a study's own. SQLite would play it back, and delete whatever file
+it names: none is let near it.
 
 Nothing that is kept in memory about the file outlives a write that was refused or interrupted:
 it is marked as unknown before the write, and looked up afterwards.
@@ -39,24 +45,19 @@ from pathlib import Path
 from typing import Any
 
 from uli_fast import __version__
-from uli_fast._support.files import Inode, LockFile, flush_folder
+from uli_fast._support.files import Inode, LockFile, write_whole
 from uli_fast._support.files import inode as _inode
 from uli_fast._support.versions import other_format
 from uli_fast.errors import StudyError, StudyLockedError, StudyWriteError
 from uli_fast.study.copies import copied, epoch
-from uli_fast.study.events import (
-    GENESIS,
-    SCHEMA,
-    Event,
-    NewEvent,
-    chained,
-    digest,
-)
+from uli_fast.study.events import GENESIS, SCHEMA, Event, NewEvent, chained, digest
 from uli_fast.study.faults import fault
 from uli_fast.study.leftovers import (
     check_log,
+    check_no_journal,
     check_one_name,
     check_remains,
+    check_together,
     log_of,
     refused,
     sealed,
@@ -64,13 +65,21 @@ from uli_fast.study.leftovers import (
 )
 from uli_fast.study.reader import JournalReader
 from uli_fast.study.snapshots import KEPT, Snapshot
+from uli_fast.study.sqlite_file import (
+    APPLICATION,
+    FORMAT,
+    INSERT,
+    LONGEST,
+    connected,
+    first_state,
+)
 from uli_fast.study.wal_check import damage
+from uli_fast.study.watch import OwnFile, Stamp, let_go
 
 __all__ = ["GENESIS", "SCHEMA", "Event", "Journal", "digest", "read_events"]
 
-APPLICATION = 0x756C6931  # "uli1" in the header tells a study from other SQLite files
-FORMAT = 3  # other versions refuse it by this number
-LONGEST = 2**24  # bytes of a row, so that a hostile file cannot take all memory
+PAGE = 4096  # bytes, as SQLite makes them
+CHECKPOINT = 1000  # pages of the log, about, after which they are merged into the file
 TRIES, PAUSE = 20, 0.05  # of reading a file that is being written to; seconds in between
 # Files that were open in this process's parent when it was forked.
 _inherited: set[Inode] = set()
@@ -88,10 +97,13 @@ class Journal(JournalReader):
         self._end: weakref.finalize[..., Journal] | None = None
         self._lock: LockFile | None = None
         self.closing = False  # let go of, or interrupted while it was
-        self._mine = False  # whether the file is this study's to take away: locked, and was empty
+        self._mine = False  # whether it is this study's to take away: locked, and was not there
         self._at = os.path.abspath(path)  # the working folder may change
         self._log = log_of(path)
-        self._log_size: int | None = None  # after our last write; None if that may have failed
+        # As they were after our last write; unknown if that may have failed.
+        self._file, self._log_file = OwnFile(self._at), OwnFile(self._log)
+        self._pages = 0  # written to the log since the last checkpoint, about
+        self._lost = ""  # what others have done to the file, for good
         self._key, self._log_key = _inode(self._at), _inode(self._log)
         self._made = self._key is None  # by this very opening; nobody else's if it is empty
         _journals.add(self)
@@ -117,10 +129,16 @@ class Journal(JournalReader):
         with refused(self.path):
             if not copied and size_of(self._log):
                 self._check_with_log(path)
-            self._connect(path)
+            if size_of(path):
+                self._connect(path)
+            else:  # SQLite would begin to write
+                self._mine = self._made
+
+    def _look(self) -> None:
+        """Remember which files these are, and how the log was found."""
         self._key, self._log_key = _inode(self._at), _inode(self._log)
         # What a killed process left in the log, beyond its end, could look like damage later.
-        self._log_size = None if size_of(self._log) else 0
+        self._log_file.left = None if size_of(self._log) else self._log_file.now()
 
     def _check_with_log(self, path: Path) -> None:
         """Refuse what SQLite would silently cut down, before it touches it."""
@@ -135,19 +153,12 @@ class Journal(JournalReader):
                 )
 
     def _connect(self, path: Path) -> None:
-        try:
-            self._connection = _connected(path)
-            # A journal that is dropped would otherwise be closed at garbage collection: too late.
-            self._end = weakref.finalize(self, self._connection.close)
-            self._end.atexit = False
-            self._prepare()
-        except BaseException as problem:
-            busy = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-            code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF
-            if self._made and code not in busy and size_of(self._at) == 0:
-                self._mine = True  # the disk is so full that not even the lock could be taken
-            self._remove()
-            raise
+        self._file.left = self._file.now()  # before it is read
+        self._connection = connected(path)
+        # A journal that is dropped would otherwise be closed at garbage collection: too late.
+        self._end = weakref.finalize(self, let_go, self._connection, self._file)
+        self._prepare()
+        self._look()
 
     def _prepare(self) -> None:
         """Take the lock, refuse a file that is something else, and make every commit durable."""
@@ -161,7 +172,6 @@ class Journal(JournalReader):
             run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"),
         )
         number = run("PRAGMA user_version")[0][0]
-        self._mine = self._made and (application, number, tables) == (0, 0, [])
         run("COMMIT")
         if (application, number, tables) == (0, 0, []):
             return  # create() begins a study here
@@ -182,12 +192,13 @@ class Journal(JournalReader):
             raise StudyError(f"{self.path}: this file system cannot hold a write-ahead log")
         self._run("PRAGMA synchronous=FULL")
         self._run("PRAGMA fullfsync=ON")  # macOS: fsync alone does not reach the disk
+        self._run("PRAGMA wal_autocheckpoint=0")  # ours are made between two looks at the file
 
     def keep(self, snapshot: Snapshot) -> None:
         """Keep a snapshot in place of the oldest."""
         if len(snapshot.content) > LONGEST // 2:
             return
-        with self._writing("snapshot"):
+        with self._writing("snapshot", [snapshot.content]):
             self._run("INSERT OR REPLACE INTO snapshot VALUES (?,?,?)", snapshot)
             last = f"SELECT sequence FROM snapshot ORDER BY sequence DESC LIMIT {KEPT}"
             self._run(f"DELETE FROM snapshot WHERE sequence NOT IN ({last})")
@@ -197,19 +208,27 @@ class Journal(JournalReader):
     def empty(self) -> bool:
         """Whether nothing has been recorded yet: a new file, or one whose creator was killed."""
         with refused(self.path):
-            return not self._run("SELECT 1 FROM sqlite_master LIMIT 1")
+            return self._end is None or not self._run("SELECT 1 FROM sqlite_master LIMIT 1")
+
+    def extent(self) -> tuple[int, int]:
+        """Return how many pages there are, and the number of the last event."""
+        with refused(self.path):
+            last = 0 if self.empty else self._run("SELECT max(sequence) FROM event")[0][0]
+            return self._run("PRAGMA page_count")[0][0], last or 0
 
     def create(self, content: Mapping[str, Any]) -> bool:
-        """Make the tables, and record what the study is, at once and in the file itself."""
+        """Put a file in place of the empty one: with its tables, and what the study is."""
+        fault("create-begun")
+        self._check_place()
+        (event,) = chained(None, [NewEvent("create", None, None, content)], _now(), __version__)
         with refused(self.path, writing=True):
-            self._run("PRAGMA journal_mode=DELETE")
-            self._log_key = _inode(self._log)  # gone, if a beginning that was killed left one
-            self._run("PRAGMA synchronous=EXTRA")
-            self._run("PRAGMA fullfsync=ON")
-        self.add_many(None, [NewEvent("create", None, None, content)], "create")
-        with refused(self.path, writing=True):
-            self._use_log()
-            flush_folder(Path(self._at).parent)
+            whole = first_state(event)
+            fault("create-written")
+            self._disconnect()
+            os.close(os.open(self._at, os.O_WRONLY | os.O_CREAT, 0o644))  # for its rights
+            write_whole(Path(os.path.realpath(self._at)), whole, os.stat(self._at).st_mode & 0o777)
+            self._connect(Path(self._at))
+        fault("create-committed")
         return True  # nobody else was first: the file is locked
 
     def add(self, last: Event, *entry: Any) -> Event:
@@ -224,26 +243,19 @@ class Journal(JournalReader):
 
         ``point`` is what crash tests call it.
         """
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
-        events = chained(last, entries, now, __version__)
-        with self._writing(point):
-            if point == "create":
-                for statement in SCHEMA:
-                    self._run(statement)
-                self._run(f"PRAGMA application_id={APPLICATION}")
-                self._run(f"PRAGMA user_version={FORMAT}")
+        events = chained(last, entries, _now(), __version__)
+        with self._writing(point, [event.payload for event in events]):
             for event in events:
-                self._run(f"INSERT INTO event VALUES ({','.join('?' * len(event))})", event)
+                self._run(INSERT, event)
                 fault(f"{point}-written")
         return events
 
     @contextlib.contextmanager
-    def _writing(self, point: str) -> Iterator[None]:
-        """Commit what is run inside, all or none; it is on the disk when this ends."""
+    def _writing(self, point: str, texts: Sequence[str]) -> Iterator[None]:
+        """Commit rows with these texts, all or none; they are on the disk when this ends."""
         fault(f"{point}-begun")
-        self._check_place()
-        self._check_log_size()
-        self._log_size = None  # unknown until this is over, whatever refuses or interrupts it
+        self._check_log(self._check_place())
+        self._log_file.left = None  # unknown until this is over, whatever refuses or interrupts it
         with refused(self.path, writing=True):
             try:
                 self._run("BEGIN IMMEDIATE")
@@ -253,28 +265,40 @@ class Journal(JournalReader):
                 with contextlib.suppress(sqlite3.Error):  # the first error is what matters
                     self._roll_back()
                 raise
-        self._log_size = size_of(self._log)
-        self._check_place()  # it may have happened meanwhile
+        self._log_file.left = self._check_place()  # it may have happened meanwhile
+        self._pages += 1 + sum(2 + len(text) // PAGE for text in texts)
+        if self._pages >= CHECKPOINT:
+            self._merge("PASSIVE")
         fault(f"{point}-committed")
 
     def _roll_back(self) -> None:
         if self._connected().in_transaction:
             self._connected().rollback()
 
-    def _check_log_size(self) -> None:
+    def _check_log(self, now: Stamp | None) -> None:
         """Refuse to go on where others write, too; after a failed write, start the log again.
 
         What a failed write has left in it, beyond its end, could look like damage.
         """
-        if self._log_size is None:
+        if self._log_file.left is None:
             with contextlib.suppress(sqlite3.Error):  # the write will tell
                 self._roll_back()
-                self._run("PRAGMA wal_checkpoint(TRUNCATE)")
-        elif size_of(self._log) != self._log_size:
+            self._merge("TRUNCATE")
+        elif now != self._log_file.left:
             raise StudyWriteError(
                 f"{self.path}: somebody else has written to its log while it was open; "
                 "the new event was not recorded"
             )
+
+    def _merge(self, how: str) -> None:
+        """Write what is in the log to the file; if that fails, the log has it."""
+        self._file.left = None
+        try:
+            with contextlib.suppress(sqlite3.Error):
+                self._run(f"PRAGMA wal_checkpoint({how})")
+                self._pages = 0
+        finally:
+            self._file.left = self._file.now()
 
     def close(self) -> None:
         """Let go of the file; an error if its name does not lead to it any more."""
@@ -293,17 +317,20 @@ class Journal(JournalReader):
     def _let_go(self) -> None:
         """Close and unlock; what was interrupted may be done again."""
         try:
-            if self._connection is not None:
-                with refused(self.path):
-                    # SQLite leaves the log alone if the file is not where it was.
-                    self._connection.close()
-                if self._end is not None:
-                    self._end.detach()
-                self._connection = None
+            self._disconnect()
         finally:
             if self._lock is not None and self._connection is None:
                 self._lock.release()
                 self._lock = None
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            with refused(self.path):
+                # SQLite leaves the log alone if the file is not where it was.
+                let_go(self._connection, self._file)
+            if self._end is not None:
+                self._end.detach()
+            self._connection = None
 
     def give_up(self) -> None:
         """Let go of a file that could not be opened, and leave nothing of a failed beginning."""
@@ -314,23 +341,48 @@ class Journal(JournalReader):
     def _remove(self) -> None:
         if self._mine:  # while it is locked: nobody else has begun to use it
             # The file last: a log without one would look like a study that was lost.
-            for name in (self._log, f"{self._log[:-4]}-journal", self._at):
+            for name in (self._log, self._at):
                 with contextlib.suppress(OSError):
                     os.unlink(name)
 
-    def _check_place(self) -> None:
-        """Refuse to go on with a file that is not, or not wholly, where it was opened."""
-        if self._log_key is None:
-            self._log_key = _inode(self._log)  # it is made by the first write
-        here = _inode(self._at) == self._key and _inode(self._log) == self._log_key
-        if not (here and self._lock is not None and self._lock.there):
+    def check(self) -> None:
+        """Refuse to acknowledge again what is not where it was recorded."""
+        self._check_place()
+
+    def _check_place(self) -> Stamp | None:
+        """Refuse to go on with a file that is not, or not wholly, what and where it was left.
+
+        Return how the log is now.
+        """
+        file, log = self._file.now(), self._log_file.now()
+        if self._log_key is None and log is not None:
+            self._log_key = log.inode  # it is made by the first write
+        keys = (x and x.inode for x in (file, log))
+        if (*keys,) != (self._key, self._log_key) or not (self._lock and self._lock.there):
             raise StudyWriteError(
                 f"{self.path}: the file, its log or its lock was moved, replaced or deleted while "
                 "it was open; the new event was not recorded"
             )
+        if self._file.changed(file):
+            self._lose()
+        if self._lost:
+            raise StudyWriteError(self._lost)
+        return log
+
+    def _lose(self) -> None:
+        """Keep away from a file that others have written to, and from its log."""
+        self._lost = (
+            f"{self.path}: somebody else has written to the file, or copied another over it, while "
+            "it was open; nothing is recorded any more. What was acknowledged since it was opened "
+            f"may be in its log alone, {self.path.name}-wal, which was left as it is: close the "
+            "study, keep a copy of both, and put back a file that goes with the log, or a backup "
+            "without it"
+        )
+        self._disconnect()
 
     def _connected(self) -> sqlite3.Connection:
-        assert self._connection is not None
+        if self._connection is None:
+            raise StudyWriteError(self._lost or f"{self.path} is closed")
         return self._connection
 
     def _run(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
@@ -359,13 +411,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _connected(path: Path) -> sqlite3.Connection:
-    if sqlite3.sqlite_version_info < (3, 37):
-        raise StudyError(f"SQLite {sqlite3.sqlite_version} has no strict tables: 3.37 is needed")
-    # Transactions are explicit, and a lock that is taken is an answer, not a reason to wait.
-    connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-    return connection
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def read_events(path: Path) -> list[Event]:
@@ -382,6 +429,7 @@ def read_journal(path: Path) -> tuple[list[Event], list[Snapshot]]:
     if _open_here(_inode(str(path))):
         raise StudyLockedError(f"{path} is open in this process: ask the study itself")
     check_one_name(path, path)
+    check_no_journal(path, path)
     damaged = ""
     for _ in range(TRIES):
         whole = False
@@ -428,6 +476,8 @@ def _read_copy(copy: Path, path: Path) -> tuple[list[Event], list[Snapshot]]:
 def _opened(copy: Path, path: Path) -> Iterator[Journal]:
     journal = Journal(copy, path)
     try:
+        if size_of(f"{copy}-wal"):
+            check_together(copy, path, *journal.extent())
         journal._run("PRAGMA synchronous=OFF")  # of a copy that is thrown away
         yield journal
     finally:

@@ -10,7 +10,8 @@ from pathlib import Path
 from stat import S_ISREG
 
 from uli_fast.errors import StudyError, StudyLockedError, StudyWriteError
-from uli_fast.study.wal_check import damage
+from uli_fast.study.events import Event, digest
+from uli_fast.study.wal_check import damage, pages_committed
 
 HEADER = 100  # bytes with which every SQLite file begins
 # In the names of errors that are about writing.
@@ -35,6 +36,7 @@ def check_remains(path: Path, named: Path) -> None:
 
     It deletes a log without its file, too. A beginning that was killed leaves no log.
     """
+    check_no_journal(path, named)
     check_regular(Path(log_of(path)))
     log, size = size_of(log_of(path)), size_of(path)
     if log and size < HEADER:
@@ -44,6 +46,19 @@ def check_remains(path: Path, named: Path) -> None:
         )
     if 0 < size < HEADER:
         raise StudyError(f"{named} is damaged or not a study: it has {size} bytes")
+
+
+def check_no_journal(path: Path, named: Path) -> None:
+    """Refuse a rollback journal, which is never a study's own.
+
+    SQLite would write its pages over the study, and delete any file whose name it holds.
+    """
+    if os.path.lexists(f"{os.path.realpath(path)}-journal"):
+        raise StudyError(
+            f"{named}: a rollback journal lies beside it, {named.name}-journal. It is not the "
+            "study's own, which has none: another file of this name left it, or somebody put it "
+            "there. Nothing was changed; move it away and open the study again"
+        )
 
 
 def check_regular(file: Path) -> None:
@@ -76,6 +91,42 @@ def check_log(log: str, named: Path) -> None:
         raise StudyError(
             f"{named} is damaged: in its log, {named.name}-wal, {found}; nothing was changed"
         )
+
+
+def check_together(copy: Path, named: Path, pages: int, last: int) -> None:
+    """Refuse a file and a log of different times; given how far they go, taken together.
+
+    Whatever a crash leaves, the last commit says how many pages there are, as does the first page;
+    and what a checkpoint has brought to the file is in the log as well.
+    """
+    committed, alone = pages_committed(f"{copy}-wal"), _last_in_file(copy)
+    if committed not in (0, pages):
+        said = f"the log was written for a file of {committed} pages, and this one has {pages}"
+    elif alone > last:
+        said = f"the file goes on to event {alone}, and with its log to event {last} only"
+    else:
+        return
+    raise StudyError(
+        f"{named} and its log, {named.name}-wal, do not belong together: {said}; nothing was "
+        "changed. One of them is from another time, as when one of two is restored: put back the "
+        "file that the log was written with, or move the log away to go on from the file alone"
+    )
+
+
+def _last_in_file(copy: Path) -> int:
+    """Return the number of the last event in a file without its log; 0 if it cannot be read so.
+
+    A checkpoint that was cut short leaves a file that makes sense with its log only: what is not
+    an event with its hash is nothing that was recorded.
+    """
+    try:
+        address = f"{copy.absolute().as_uri()}?mode=ro&immutable=1"  # no log is looked for
+        with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
+            last = "SELECT * FROM event ORDER BY sequence DESC LIMIT 1"
+            event = Event(*connection.execute(last).fetchone())
+            return event.sequence if digest(event) == event.hash else 0
+    except (sqlite3.Error, TypeError, ValueError):
+        return 0
 
 
 def sealed(path: Path) -> bool:

@@ -120,6 +120,8 @@ class StudySteps(StudyCore):
         if draft.entries:
             for event, entry in zip(self._add(draft.entries, point), draft.entries, strict=True):
                 self._replay.note(event, entry.content)
+        elif self._journal is not None:
+            self._journal.check()
         self._stale = False
 
     # Deciding.

@@ -39,27 +39,52 @@ class Frames(NamedTuple):
 
 def damage(log: str) -> str:
     """Say what is damaged in a log; nothing if it is whole, empty, or torn at its end."""
+    if os.path.getsize(log) <= HEADER:
+        return ""  # the header is on the disk before the first frame is written
+    found = _frames(log)
+    return "its header is not what was written" if found is None else _judged(*found)
+
+
+def pages_committed(log: str) -> int:
+    """Return the pages of the file after the last transaction of a log; 0 if there is none."""
+    found = _frames(log)
+    if found is None:
+        return 0
+    frames, salts = found
+    taken = np.logical_and.accumulate(_right(frames, salts))
+    sizes = frames.size[taken & (frames.size != 0)]
+    return int(sizes[-1]) if sizes.size else 0
+
+
+def _frames(log: str) -> tuple[Frames, U32] | None:
+    """Read the frames and the salts they should have; None if the header is not right."""
     with open(log, "rb") as file:
         head = file.read(HEADER)
-        if os.fstat(file.fileno()).st_size <= HEADER:
-            return ""  # the header is on the disk before the first frame is written
+        if len(head) < HEADER:
+            return None
         words = np.frombuffer(head, ">u4").astype(np.uint32)
         order = ">u4" if words[0] & 1 else "<u4"
         content = np.frombuffer(head[:24], order).astype(np.uint32)
         known = int(words[0]) & ~1 == MAGIC and _power_of_two(int(words[2]))
         if not known or not np.array_equal(content @ _weights(3), words[6:]):
-            return "its header is not what was written"
-        return _judged(_read(file, int(words[2]), order, words[6:]), words[4:6])
+            return None
+        return _read(file, int(words[2]), order, words[6:]), words[4:6]
+
+
+def _right(frames: Frames, salts: U32) -> npt.NDArray[np.bool_]:
+    """Return which frames SQLite would take, if it has taken those before."""
+    ours, chained = (frames.salts == salts).all(1), (frames.sums == frames.due).all(1)
+    right: npt.NDArray[np.bool_] = ours & chained & (frames.page != 0)
+    return right
 
 
 def _judged(frames: Frames, salts: U32) -> str:
     """Look beyond the transaction of the first frame that is not right."""
-    ours = (frames.salts == salts).all(1)
-    chained = (frames.sums == frames.due).all(1)
-    right = ours & chained & (frames.page != 0)
+    right = _right(frames, salts)
     if right.all():
         return ""
     bad = int(right.argmin())
+    ours, chained = (frames.salts == salts).all(1), (frames.sums == frames.due).all(1)
     later = bad + 1 + np.flatnonzero(ours[bad + 1 :])
     ends = later[frames.size[later] != 0]
     end = int(ends[0]) if ends.size else len(right)

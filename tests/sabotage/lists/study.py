@@ -155,8 +155,8 @@ SABOTAGES = (
     Sabotage(
         "study: a log with a bad header is passed over",
         "uli_fast.study.wal_check:damage",
-        'return "its header is not what was written"',
-        'return ""',
+        'return "its header is not what was written" if',
+        'return "" if',
         f"{FLIPS}::test_a_bit_of_the_header_does_not_lose_the_log",
     ),
     Sabotage(
@@ -182,15 +182,15 @@ SABOTAGES = (
     ),
     Sabotage(
         "study: what failed writes left stays in the log",
-        "uli_fast.study.journal:Journal._check_log_size",
-        'self._run("PRAGMA wal_checkpoint(TRUNCATE)")',
+        "uli_fast.study.journal:Journal._check_log",
+        'self._merge("TRUNCATE")',
         "pass",
         f"{FLIPS}::test_what_failed_writes_leave_in_the_log_is_no_damage",
     ),
     Sabotage(
         "study: the size of the log outlives an interrupt",
         "uli_fast.study.journal:Journal._writing",
-        "self._log_size = None  # unknown until",
+        "self._log_file.left = None  # unknown until",
         "pass  # unknown until",
         f"{INTERRUPTS}::test_an_interrupt_when_the_size_of_the_log_is_looked_up_is_forgiven",
     ),
@@ -308,9 +308,9 @@ SABOTAGES = (
     ),
     Sabotage(
         "study: a log that was left is not begun again",
-        "uli_fast.study.journal:Journal._open",
-        "self._log_size = None if size_of(self._log) else 0",
-        "self._log_size = size_of(self._log)",
+        "uli_fast.study.journal:Journal._look",
+        "None if size_of(self._log) else self._log_file.now()",
+        "self._log_file.now()",
         f"{FLIPS}::test_a_log_that_was_left_is_begun_again",
     ),
     Sabotage(
