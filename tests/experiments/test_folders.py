@@ -177,3 +177,42 @@ def test_an_experiment_is_not_runs(tmp_path):
         (tmp_path / "r/manifest.json").write_text(json.dumps(manifest | {key: value}))
         with pytest.raises(RunsFileError, match="not the manifest of an experiment"):
             experiments.Results.load(tmp_path / "r")
+
+
+# Links.
+
+
+@pytest.mark.parametrize("link", ["cells", "a cell", ".lock", ".lock to a file"])
+def test_links_in_a_folder_of_results_are_not_followed(link, tmp_path):
+    """Whoever shares the folder would choose what is written elsewhere."""
+    results, elsewhere = tmp_path / "r", tmp_path / "elsewhere"
+    experiments.run(experiment(), results, replications=1)
+    place = {"cells": results / "cells", "a cell": next((results / "cells").iterdir())}
+    name = place.get(link, results / ".lock")
+    if "cell" in link:
+        name.rename(elsewhere)
+    else:
+        name.unlink()
+    if "file" in link:
+        elsewhere.write_text("mine")
+    name.symlink_to(elsewhere)
+    before = contents(tmp_path)
+    looks = [lambda: experiments.run(experiment(), results, resume=True)]
+    if "cell" in link:
+        looks += [
+            lambda: experiments.Results.load(results),
+            lambda: experiments.merge([results], tmp_path / "merged"),
+        ]
+    for look in looks:
+        with pytest.raises(ResultsError, match="symbolic link"):
+            look()
+    shutil.rmtree(tmp_path / "merged", ignore_errors=True)
+    assert contents(tmp_path) == before and (elsewhere.exists() or link == ".lock")
+
+
+def test_a_lock_of_a_checkpoint_that_is_a_link_is_not_followed(tmp_path):
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c/.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ResultsError, match="symbolic link"):
+        uli.simulate(uli.UCB(), PROBLEM, 50, 2, seed=1, checkpoint=tmp_path / "c")
+    assert not (tmp_path / "elsewhere").exists()

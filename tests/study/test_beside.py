@@ -92,6 +92,15 @@ def test_a_beginning_that_is_killed_leaves_no_journal(point, clinic, folder, pat
     uli.Study.open(path, learner(), ARMS).close()
 
 
+def test_a_file_that_is_still_empty_holds_no_study(path):
+    """As it is for a moment when one is begun."""
+    path.write_bytes(b"")
+    for look in (uli.Study.read, uli.Study.audit):
+        with pytest.raises(StudyError, match="holds no study yet"):
+            look(path)
+    assert path.read_bytes() == b""
+
+
 def contents_of(folder):
     return {p.name: p.read_bytes() for p in folder.iterdir()}
 

@@ -478,7 +478,8 @@ def _opened(copy: Path, path: Path) -> Iterator[Journal]:
     try:
         if size_of(f"{copy}-wal"):
             check_together(copy, path, *journal.extent())
-        journal._run("PRAGMA synchronous=OFF")  # of a copy that is thrown away
+        if not journal.empty:
+            journal._run("PRAGMA synchronous=OFF")  # of a copy that is thrown away
         yield journal
     finally:
         journal.close()

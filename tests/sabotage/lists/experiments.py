@@ -112,4 +112,11 @@ SABOTAGES = (
         "functools.partial(play_as, versions(), UNWATCHED)",
         "tests/experiments/test_watch.py::test_a_slow_first_replication_moves_the_bar",
     ),
+    Sabotage(
+        "files: cells that are links are followed",
+        "uli_fast.experiments.results:cell_folder",
+        "if place.is_symlink():",
+        "if False:",
+        "tests/experiments/test_folders.py::test_links_in_a_folder_of_results_are_not_followed",
+    ),
 )

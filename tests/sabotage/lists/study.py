@@ -3,6 +3,7 @@
 from tests.sabotage.anchors import Change, Sabotage
 
 JOURNAL = "tests/study/test_journal.py"
+BESIDE = "tests/study/test_beside.py"
 FAILED = "tests/study/test_failed_calls.py"
 CRASH = "tests/study/test_crash.py"
 READING = "tests/study/test_reading.py"
@@ -326,5 +327,90 @@ SABOTAGES = (
         "self._stale = True  # interrupted",
         "pass  # interrupted",
         f"{INTERRUPTS}::test_an_interrupt_while_a_player_forgets_is_forgiven",
+    ),
+    Sabotage(
+        "study: a rollback journal beside a study is left to SQLite",
+        "uli_fast.study.leftovers:check_no_journal",
+        "if os.path.lexists(",
+        "if not path and os.path.lexists(",
+        f"{BESIDE}::test_a_journal_that_names_another_file_does_not_delete_it",
+    ),
+    Sabotage(
+        "study: a rollback journal that leads nowhere is none",
+        "uli_fast.study.leftovers:check_no_journal",
+        "os.path.lexists(",
+        "os.path.exists(",
+        f"{BESIDE}::test_a_journal_that_is_a_link_is_refused_wherever_it_leads",
+    ),
+    Sabotage(
+        "study: a file without the pages that its log was written for is opened",
+        "uli_fast.study.leftovers:check_together",
+        "if committed not in (0, pages):",
+        "if False:",
+        f"{BESIDE}::test_a_file_older_than_its_log_is_refused_and_left",
+    ),
+    Sabotage(
+        "study: a file that goes on beyond its log is cut down to it",
+        "uli_fast.study.leftovers:check_together",
+        "elif alone > last:",
+        "elif False:",
+        f"{BESIDE}::test_a_file_newer_than_its_log_is_refused_and_left",
+    ),
+    Sabotage(
+        "study: half a checkpoint is taken for events of another time",
+        "uli_fast.study.wal_check:pages_committed",
+        "frames.size[taken & (frames.size != 0)]",
+        "frames.size[frames.size != 0]",
+        f"{BESIDE}::test_whatever_a_checkpoint_leaves_that_is_killed_belongs_together",
+    ),
+    Sabotage(
+        "study: a copy over the file is not noticed",
+        "uli_fast.study.journal:Journal._check_place",
+        "if self._file.changed(file):",
+        "if False:",
+        f"{BESIDE}::test_nothing_is_acknowledged_once_a_copy_lies_over_the_file",
+    ),
+    Sabotage(
+        "study: what was acknowledged is acknowledged again without a look at the file",
+        "uli_fast.study.steps:StudySteps._record",
+        "self._journal.check()",
+        "pass",
+        f"{BESIDE}::test_nothing_is_acknowledged_once_a_copy_lies_over_the_file",
+    ),
+    Sabotage(
+        "study: SQLite merges its log whenever it likes",
+        "uli_fast.study.journal:Journal._use_log",
+        "wal_autocheckpoint=0",
+        "wal_autocheckpoint=9",
+        f"{BESIDE}::test_a_study_notices_its_own_checkpoints_for_what_they_are",
+    ),
+    Sabotage(
+        "study: a dropped study merges its log into whatever lies in its place",
+        "uli_fast.study.watch:let_go",
+        "if file.changed(file.now()):",
+        "if False:",
+        f"{BESIDE}::test_a_program_that_does_not_look_again_loses_nothing",
+    ),
+    Sabotage(
+        "study: a study appears piece by piece",
+        "uli_fast.study.journal:Journal.create",
+        "write_whole(Path(os.path.realpath(self._at)), whole, os.stat(self._at).st_mode & 0o777)",
+        'Path(self._at).write_bytes(whole[:4096]), fault("create-written"), '
+        "Path(self._at).write_bytes(whole)",
+        f"{BESIDE}::test_a_beginning_that_is_killed_leaves_no_journal",
+        also=(
+            Change(
+                "uli_fast.study.journal:Journal.create",
+                'fault("create-written")\n            self',
+                "self",
+            ),
+        ),
+    ),
+    Sabotage(
+        "files: a lock that is a link is followed",
+        "uli_fast._support.files:open_lock",
+        'getattr(os, "O_NOFOLLOW", 0)',
+        "0",
+        f"{BESIDE}::test_a_lock_that_is_a_link_is_not_followed",
     ),
 )
