@@ -213,8 +213,8 @@ CHECKS = (
     ),
     Check(
         "B30",
-        "kills at every system call of open, ask, tell, snapshot and close, and whatever lies beside "
-        "a study: nothing acknowledged lost, nothing deleted, none stuck",
+        "kills at every system call of open, ask, tell, snapshot and close, and whatever lies "
+        "beside a study: nothing acknowledged lost, nothing deleted, none stuck",
         "studies begun, closed before and killed before, ended by strace at every system call of "
         "their lives; journals, links, logs and files of other times, files written over in place",
         ("-m", "tests.study.syscalls"),
