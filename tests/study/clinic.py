@@ -14,6 +14,8 @@ import time
 import traceback
 import zlib
 
+from tests.support.patience import PATIENCE
+
 ARMS = ["a", "b", "c"]
 
 
@@ -197,7 +199,7 @@ class Clinic:
     def close(self):
         self.stop()
         self.process.stdin.close()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=PATIENCE)
         self.process.stdout.close()
 
 

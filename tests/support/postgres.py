@@ -14,6 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.support.programs import hidden
+
 MEMORY = Path("/dev/shm")
 # Small, and silent about conflicts, which are what the tests provoke. Commits wait for the disk.
 SETTINGS = {
@@ -29,6 +31,8 @@ SETTINGS = {
 
 def program(name):
     """Return where a program of PostgreSQL is, None if it is not installed."""
+    if hidden("postgresql"):
+        return None
     places = sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), key=_version, reverse=True)
     return shutil.which(name) or next(iter(places), None)
 
