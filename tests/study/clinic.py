@@ -145,7 +145,7 @@ def main():
         pid = os.fork()
         if pid == 0:
             code = 1
-            signal.alarm(600)  # none outlives its test for long
+            signal.alarm(int(PATIENCE))  # none outlives its test for long
             try:
                 run(json.loads(line))
                 code = 0

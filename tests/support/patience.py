@@ -6,7 +6,7 @@ its own: on a slow or a busy machine everything takes longer. What hangs is give
 
 import time
 
-PATIENCE = 600.0  # seconds
+PATIENCE = 1800.0  # seconds
 
 
 def wait_until(there, missing=lambda: "it did not happen"):
