@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.support.patience import PATIENCE
 from tests.support.programs import hidden
 
 MEMORY = Path("/dev/shm")
@@ -76,11 +77,13 @@ class Server:
 
     def start(self):
         """Start it, and wait until it takes connections."""
-        self._run("pg_ctl", "start", "-w", "-t", "60", "-s", "-l", str(self.folder / "log"))
+        self._run(
+            "pg_ctl", "start", "-w", "-t", f"{PATIENCE:.0f}", "-s", "-l", str(self.folder / "log")
+        )
 
     def stop(self, mode="fast"):
         """Stop it: "fast" ends connections, "immediate" is as good as a crash."""
-        self._run("pg_ctl", "stop", "-w", "-t", "60", "-s", "-m", mode)
+        self._run("pg_ctl", "stop", "-w", "-t", f"{PATIENCE:.0f}", "-s", "-m", mode)
 
     @property
     def running(self):
