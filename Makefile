@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+SHOWS  := $(VENV)/.shows
 READY  := $(VENV)/.ready
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 FIRST  := bench/.build/first.json
 LAST   := bench/.build/last.json
 
@@ -17,9 +19,9 @@ WITH_smpybandits     := -e . pytest SMPyBandits==0.9.7 numpy==2.0.2 scipy==1.13.
 WITH_ray             := -e . pytest ray==2.60.0
 WITH_vowpalwabbit    := vowpalwabbit==9.11.9 numpy
 
-.PHONY: demo test tests test-slow lint style types bench bench-quick bench-check rivals sabotage reliability compat-test compat-bench docs wheel-test clean
+.PHONY: demo test tests test-slow test-portable lint style types bench bench-quick bench-check rivals sabotage reliability compat-test compat-bench docs wheel-test clean
 
-demo: $(READY)
+demo: $(SHOWS)
 	$(BIN)/uli demo
 
 # Both workers have a core; a product of matrices on two threads would wait for the other one.
@@ -37,6 +39,10 @@ tests: $(READY)
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+# All tests in settings that stand for other machines; SETTINGS="one-core busy" runs these.
+test-portable: $(READY)
+	$(BIN)/python -m tests.portable $(SETTINGS)
 
 lint: style types
 
@@ -112,11 +118,19 @@ compat-bench: rivals
 	  $(WITH_$*) >.venv-$*.log 2>&1; then touch $@; \
 	else tail -n 3 .venv-$*.log; echo "$*: could not be installed, its tests are skipped"; fi
 
-$(READY): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "uli_fast needs Python 3.11 or newer")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	touch $@
+# What a demo shows, and in the same environment what tests and documentation need besides. Python
+# compiles what it imports; pip would compile everything.
+$(SHOWS): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "uli_fast needs Python 3.11 or newer")'
+	@echo "Installing uli_fast and what it shows itself with, into $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(INSTALL) -e '.[report]'
+	@touch $@
+
+$(READY): $(SHOWS)
+	@echo "Installing what tests and documentation need besides ..."
+	@$(INSTALL) -e '.[dev]'
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .benchmarks dist uli-demo docs/_build docs/api

@@ -18,6 +18,7 @@ import uli_fast as uli
 from tests.support.hostile import campaign, case, states
 from tests.support.hostile import files as odd_files
 from tests.support.hostile import runs as altered_runs
+from tests.support.patience import PATIENCE
 from uli_fast import experiments
 from uli_fast._support import files
 from uli_fast.errors import (
@@ -35,7 +36,7 @@ PACKAGE = Path(uli.__file__).parent
 
 
 def test_hostile_files_and_states_are_typed_errors_in_two_gigabytes():
-    done = campaign.run(quick=True, seconds=500.0)
+    done = campaign.run(quick=True, seconds=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     assert re.search(r"\d{3} odd files and calls, [3-9]\d\d altered states: 0 wrong", done.stdout)
 
@@ -325,7 +326,7 @@ def test_a_live_study_is_not_begun_in_a_pipe(tmp_path):
         [sys.executable, "-c", code, str(tmp_path / "x.study")],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=True,
     )
     assert "regular file" in done.stdout

@@ -35,6 +35,16 @@ def test_hosted_jobs_call_targets_of_the_makefile():
     assert "\t" not in WORKFLOW
 
 
+def test_a_demo_installs_what_it_shows_and_tests_add_the_rest():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.findall(r"^demo: (.+)$", makefile, flags=re.MULTILINE) == ["$(SHOWS)"]
+    rules = dict(re.findall(r"^\$\((SHOWS|READY)\): (.*\n(?:\t.*\n)+)", makefile, re.MULTILINE))
+    assert rules["SHOWS"].startswith("pyproject.toml\n") and rules["READY"].startswith("$(SHOWS)\n")
+    for rule, extra in (("SHOWS", "report"), ("READY", "dev")):
+        assert re.findall(r"-e '\.\[(\w+)\]'", rules[rule]) == [extra]
+        assert re.search(r'@echo "Installing .+ \.\.\."', rules[rule])  # pip is silent for long
+
+
 def test_hooks_run_the_tools_of_make_lint_and_fetch_nothing():
     hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
     assert re.findall(r"repo: (\S+)", hooks) == ["local"]

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 ROOT = Path(__file__).parent.parent
 TOUR = ROOT / "examples" / "tour.ipynb"
 with warnings.catch_warnings():
@@ -37,7 +39,7 @@ def executed(book, monkeypatch):
     monkeypatch.delenv("MPLBACKEND", raising=False)  # what a notebook chooses by itself
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        nbclient.NotebookClient(book, timeout=60, kernel_name="python3").execute()
+        nbclient.NotebookClient(book, timeout=PATIENCE, kernel_name="python3").execute()
     return [cell for cell in book.cells if cell.cell_type == "code"]
 
 

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.patience import PATIENCE
+
 ROOT = Path(__file__).parent.parent
 
 RIGHT = """
@@ -115,7 +117,9 @@ def said_of(folder, script):
     cache = ROOT / ".mypy_cache" / "users"
     told = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(cache), "script.py"]
     env = os.environ | {"MYPYPATH": str(ROOT), "PYTHONPATH": str(ROOT)}
-    found = subprocess.run(told, cwd=folder, env=env, capture_output=True, text=True, timeout=600)
+    found = subprocess.run(
+        told, cwd=folder, env=env, capture_output=True, text=True, timeout=PATIENCE
+    )
     assert found.stderr == "" and found.returncode in (0, 1), found
     return [line for line in found.stdout.splitlines() if "error:" in line]
 

@@ -5,6 +5,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
+import uli_fast as uli
 from uli_fast.cli import main
 
 
@@ -58,6 +59,25 @@ def test_the_closing_words_of_the_demo_are_computed():
         "In the last nine tenths of the rounds A played only the best arm. "
         "In the last nine tenths of the rounds B played worse arms too."
     )
+
+
+def test_kernels_are_compiled_first_where_none_are_kept(tmp_path, monkeypatch, capsys):
+    """By processes of their own; and it says how far that is."""
+    from rich.console import Console
+
+    from uli_fast.cli.demo import _compile
+    from uli_fast.kernels import _jit
+
+    learners = [uli.ThompsonSampling(), uli.UCB()]
+    monkeypatch.setattr(_jit, "CACHE_FOLDER", tmp_path)
+    _compile(Console(), learners)
+    said = capsys.readouterr().out
+    assert "Compiling kernels: 1 of 2 learners\nCompiling kernels: 2 of 2 learners" in said
+    (tmp_path / "some.nbi").touch()
+    _compile(Console(), learners)
+    monkeypatch.setattr(_jit, "CACHE_FOLDER", None)  # nothing can be kept
+    _compile(Console(), learners)
+    assert capsys.readouterr().out == ""
 
 
 def test_bad_options_are_messages():

@@ -48,17 +48,16 @@ def begun(words):
     return pid
 
 
-def killed_again_and_again(folder, kills, seed):
+def killed_again_and_again(folder, results, kills, rng):
     """Run the experiment to its end; return how often it was killed on the way."""
-    (folder / "experiment.toml").write_text(LONG)
-    words = ["run", str(folder / "experiment.toml"), "--out", str(folder / "r"), "--resume"]
+    words = ["run", str(folder / "experiment.toml"), "--out", str(results), "--resume"]
     words += ["--keep-every", "0.02", "--jobs", "2"]
-    rng, killed = random.Random(seed), 0
+    killed = 0
     while True:
-        before, status = parts_in(folder / "r"), (0, 0)
+        before, status = parts_in(results), (0, 0)
         pid = begun(words)
         # Not before something was written: fixed delays may never let it get anywhere.
-        while not status[0] and (parts_in(folder / "r") <= before or killed == kills):
+        while not status[0] and (parts_in(results) <= before or killed == kills):
             time.sleep(0.005)
             status = os.waitpid(pid, os.WNOHANG)
         if not status[0]:
@@ -76,7 +75,12 @@ def killed_again_and_again(folder, kills, seed):
 def main(folder, kills, seed):
     short = experiments.ExperimentFile.parse(LONG.replace("2_000_000", "1000"))
     experiments.run(short, folder / "short", replications=1, progress=False)
-    print(killed_again_and_again(folder, kills, seed))
+    (folder / "experiment.toml").write_text(LONG)
+    rng, killed, runs = random.Random(seed), 0, 0
+    while killed < kills:  # a fast machine ends a run before, and begins another one
+        killed += killed_again_and_again(folder, folder / f"run-{runs}", kills - killed, rng)
+        runs += 1
+    print(killed)
 
 
 if __name__ == "__main__":

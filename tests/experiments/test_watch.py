@@ -6,6 +6,7 @@ import threading
 import pytest
 
 import uli_fast as uli
+from tests.support.patience import PATIENCE
 from uli_fast import experiments
 from uli_fast._support import progress
 from uli_fast.experiments import running, watch
@@ -92,7 +93,7 @@ def test_what_is_slow_elsewhere_is_tried_here(tmp_path, curious):
         heard.set()
 
     with PartWatch(3, lambda fraction: None, say).trying([first_part(tmp_path)]):
-        assert heard.wait(300.0)
+        assert heard.wait(PATIENCE)
     assert said[0].startswith("UCB on equal: tried here, ") and said[0].endswith(" for each")
 
 

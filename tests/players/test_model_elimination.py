@@ -15,6 +15,7 @@ import uli_fast as uli
 from tests.support.draws import draws
 from tests.support.examples import actions_of
 from tests.support.models import TableSource, draw_table
+from tests.support.patience import PATIENCE
 from uli_fast._support.streams import stream
 from uli_fast.errors import (
     ArgumentError,
@@ -633,7 +634,7 @@ with uli.Study.open(path, learner, rewards=RIVER.rewards) as study:
 def child(path, play, kills, last):
     arguments = [str(path), play, str(kills), str(last)]
     done = subprocess.run(
-        [sys.executable, "-c", CHILD, *arguments], cwd=ROOT, timeout=600, check=False
+        [sys.executable, "-c", CHILD, *arguments], cwd=ROOT, timeout=PATIENCE, check=False
     )
     return done.returncode
 

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.patience import PATIENCE
+
 # Plays a few live rounds of each learner and prints what Numba compiled meanwhile. A rule of
 # one's own that comes uncompiled stays so; nothing of it could be kept on disk.
 CHILD = """
@@ -43,7 +45,7 @@ def compiled():
         cwd=Path(__file__).parent.parent.parent,
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -1,13 +1,13 @@
 """What a board reads first: how much the runs show, what it cost, all problems at a glance."""
 
 import re
-import shutil
 
 import numpy as np
 import pytest
 
 import uli_fast as uli
 from tests.report.test_page import Page, browse, made, page
+from tests.support import browser
 from uli_fast.guarantees import Guarantee
 from uli_fast.report.canvas import lines_of
 from uli_fast.report.checks import verdict
@@ -180,8 +180,8 @@ frame.onload = () => {
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_name_is_broken_and_nothing_sticks_out_of_a_screen(several, width, tmp_path):
-    if shutil.which("chromium") is None:
-        pytest.skip("chromium is not installed")
+    if reason := browser.missing():
+        pytest.skip(reason)
     text = several.read_text(encoding="utf-8")
     inner = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', "", text)
     inner = inner.replace("&", "&amp;").replace('"', "&quot;")

@@ -6,7 +6,6 @@ import functools
 import io
 import math
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -17,6 +16,8 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
+from tests.support import browser
+from tests.support.patience import PATIENCE
 from uli_fast.errors import ArgumentError, ReportError
 from uli_fast.guarantees import Guarantee
 from uli_fast.report.canvas import lines_of
@@ -503,13 +504,13 @@ def browse(path, profile, *more):
         "--disable-background-networking --disable-component-update --enable-logging=stderr --v=0"
     ).split()
     command = ["chromium", *flags, f"--user-data-dir={profile}", *more, path.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
 def test_a_browser_shows_the_page_without_complaint(arms, tmp_path):
-    if shutil.which("chromium") is None:
-        pytest.skip("chromium is not installed")
+    if reason := browser.missing():
+        pytest.skip(reason)
     shown = page(arms, tmp_path)
     tree, complaints = browse(tmp_path / "page.html", tmp_path / "profile", "--dump-dom")
     assert complaints == []

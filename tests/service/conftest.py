@@ -10,6 +10,7 @@ import pytest
 import uli_fast as uli
 from tests.study.conftest import MEMORY
 from tests.support import postgres
+from tests.support.patience import PATIENCE
 from uli_fast.service.app import Service
 from uli_fast.service.limits import Limits
 from uli_fast.service.page import WatchedService
@@ -48,7 +49,7 @@ class Served:
 
     def send(self, method, path, body=None, token=None, **headers):
         """Send a request as it is; return status, headers and content."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
             if isinstance(body, dict | list):
                 body = json.dumps(body).encode()
@@ -68,7 +69,7 @@ class Served:
         for client in self._clients:
             client.close()
         self.server.should_exit = True
-        self._thread.join(20)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 
 

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from tests.service.conftest import SE
+from tests.support.patience import PATIENCE, wait_until
 from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError
 from uli_fast.service import tokens as tokens_module
 from uli_fast.service.handlers import POLICY, Page
@@ -196,9 +197,9 @@ def test_a_token_is_added_to_a_file_whose_last_line_has_no_end(folder):
 # Sizes, speeds, numbers.
 
 
-def raw(served, *parts, pause=0.0, timeout=10.0):
+def raw(served, *parts, pause=0.0):
     """Send bytes as they are, part by part; return all that comes back."""
-    with socket.create_connection(("127.0.0.1", served.port), timeout) as connection:
+    with socket.create_connection(("127.0.0.1", served.port), PATIENCE) as connection:
         answer = b""
         try:
             for part in parts:
@@ -239,7 +240,7 @@ def test_a_short_request_does_not_become_a_long_journal(serve):
 
 
 def test_a_body_without_a_length_is_cut_off_too(serve):
-    served = serve(limits=Limits(body=1000, body_seconds=0.5))
+    served = serve(limits=Limits(body=1000))
     chunk = b"190\r\n" + b" " * 400 + b"\r\n"
     answer = raw(served, HEAD + b"transfer-encoding: chunked\r\n\r\n", *[chunk] * 4, pause=0.02)
     assert b"HTTP/1.1 413" in answer or b"!cut off" in answer
@@ -247,20 +248,20 @@ def test_a_body_without_a_length_is_cut_off_too(serve):
     answer = raw(served, HEAD + b"connection: close\r\ntransfer-encoding: chunked\r\n\r\n", small)
     assert answer.startswith(b"HTTP/1.1 200")
     both = b"transfer-encoding: chunked\r\ncontent-length: 2\r\nconnection: close\r\n\r\n"
-    assert not raw(served, HEAD + both, b"{}").startswith(b"HTTP/1.1 200")
+    assert not raw(served, HEAD + both, b"{}\r\n").startswith(b"HTTP/1.1 200")
 
 
 def test_a_slow_head_is_cut_off(serve):
     served = serve(limits=Limits(head_seconds=0.3))
-    began = time.monotonic()
     assert raw(served).startswith(b"HTTP/1.1 408")  # connects, and says nothing
-    answer = raw(served, *[b"GET /health/live HTTP/1.1\r\n", *[b"x: y\r\n"] * 30], pause=0.05)
-    assert b"408" in answer or b"!cut off" in answer
-    # A kept connection whose second request trickles.
+    # A line at a time, for a minute and more: only the service can end that.
+    answer = raw(served, *[b"GET /health/live HTTP/1.1\r\n", *[b"x: y\r\n"] * 1200], pause=0.05)
+    assert b"!cut off" in answer
+    # A kept connection whose second request trickles; on a busy machine the first is late, too.
     fine = b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n"
-    answer = raw(served, fine, b"GET /health", pause=0.1)
+    answers = (raw(served, fine, b"GET /health", pause=0.1) for _ in range(100))
+    answer = next(x for x in answers if b"HTTP/1.1 200" in x)
     assert answer.count(b"HTTP/1.1 200") == 1 and answer.count(b"HTTP/1.1 408") == 1
-    assert time.monotonic() - began < 6.0
 
 
 def test_a_slow_body_is_cut_off(serve):
@@ -273,7 +274,7 @@ def test_a_slow_body_is_cut_off(serve):
 @pytest.mark.parametrize("body", [b"content-length: 1000", b"transfer-encoding: chunked"])
 def test_a_body_that_nobody_wants_is_not_waited_for(serve, path, body):
     head = b"GET " + path + b" HTTP/1.1\r\nhost: localhost\r\n" + body + b"\r\n\r\n"
-    answer = raw(serve(), head, b"1", pause=0.2, timeout=5.0)
+    answer = raw(serve(), head, b"1", pause=0.2)
     assert answer.startswith(b"HTTP/1.1 200") or answer == b"!cut off"
 
 
@@ -282,12 +283,8 @@ def test_who_does_not_read_the_answer_is_cut_off(serve):
     served = serve(limits=Limits(answer_seconds=0.3), routes=(page,))
     with socket.create_connection(("127.0.0.1", served.port)) as one:
         one.sendall(b"GET /page HTTP/1.1\r\nhost: localhost\r\n\r\n")
-        while not served.server.server_state.connections:
-            time.sleep(0.01)
-        end = time.monotonic() + 10.0
-        while served.server.server_state.connections and time.monotonic() < end:
-            time.sleep(0.05)
-        assert not served.server.server_state.connections
+        wait_until(lambda: served.server.server_state.connections)
+        wait_until(lambda: not served.server.server_state.connections)
     status, _, content = served.send("GET", "/page")
     assert status == 200 and len(content) == 2**25
 
@@ -319,16 +316,16 @@ def test_too_many_connections_are_told_so(serve):
     finally:
         for one in held:
             one.close()
-    time.sleep(0.1)
+    wait_until(lambda: not served.server.server_state.connections)
     assert served.send("GET", "/health/live")[0] == 200
 
 
 def test_too_many_requests_are_told_when_to_come_back(serve, roles):
     tokens, made = roles
-    served = serve(tokens=tokens, limits=Limits(rate=3.0))
-    found = [served.send("GET", "/v1/counts", token=made["read"]) for _ in range(5)]
-    assert [status for status, _, _ in found][:3] == [200] * 3
-    assert found[-1][0] == 429 and int(found[-1][1]["retry-after"]) >= 1
+    served = serve(tokens=tokens, limits=Limits(rate=1e-6))  # one, and the next in eleven days
+    found = [served.send("GET", "/v1/counts", token=made["read"]) for _ in range(3)]
+    assert [status for status, _, _ in found] == [200, 429, 429]
+    assert 0.9e6 < int(found[-1][1]["retry-after"]) <= 1e6
     assert served.send("GET", "/v1/counts", token=made["drive"])[0] == 200  # somebody else's
 
 
@@ -342,18 +339,10 @@ def test_a_bucket_fills_with_time():
     assert [rate.take("a") for _ in range(3)] == [0.0, 0.0, 0.5]
 
 
-def until(there, seconds=5.0):
-    """Wait for something, not for ever."""
-    end = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def test_a_full_desk_sends_people_away(serve):
     served, gate, begun = serve(limits=Limits(queued=3)), threading.Event(), threading.Event()
     slow = served.study.together
-    served.study.together = lambda calls: (begun.set(), gate.wait(10), slow(calls))[2]
+    served.study.together = lambda calls: (begun.set(), gate.wait(PATIENCE), slow(calls))[2]
     found = []
 
     def ask(i):
@@ -361,10 +350,10 @@ def test_a_full_desk_sends_people_away(serve):
 
     threads = [threading.Thread(target=ask, args=(i,)) for i in range(8)]
     threads[0].start()
-    assert begun.wait(10)
+    assert begun.wait(PATIENCE)
     [t.start() for t in threads[1:]]
     try:
-        until(lambda: len(found) == 4)  # one is being served, three wait
+        wait_until(lambda: len(found) == 4)  # one is being served, three wait
     except AssertionError:
         gate.set()
         raise
@@ -382,15 +371,15 @@ def test_what_waited_shares_a_commit(serve):
 
     def together(given):
         calls.append(len(given))
-        gate.wait(10)
+        gate.wait(PATIENCE)
         return slow(given)
 
     served.study.together = together
     asks = [threading.Thread(target=served.send, args=("POST", "/v1/ask", {})) for _ in range(9)]
     asks[0].start()
-    until(lambda: calls)
+    wait_until(lambda: calls)
     [t.start() for t in asks[1:]]
-    until(lambda: served.service.desk.waiting == 8)
+    wait_until(lambda: served.service.desk.waiting == 8)
     gate.set()
     [t.join() for t in asks]
     assert calls == [1, 8] and served.study.head.sequence == 10
@@ -402,7 +391,7 @@ def test_one_call_that_fails_in_the_oddest_way_keeps_no_answer_from_the_others(s
 
     def together(calls):
         begun.set()
-        gate.wait(10)
+        gate.wait(PATIENCE)
         return [StopIteration() if "odd" in call else slow([call])[0] for call in calls]
 
     def ask(name):
@@ -412,11 +401,10 @@ def test_one_call_that_fails_in_the_oddest_way_keeps_no_answer_from_the_others(s
     names = ["first", "odd", "a", "b", "c"]
     asks = [threading.Thread(target=ask, args=(name,)) for name in names]
     asks[0].start()
-    assert begun.wait(10)
+    assert begun.wait(PATIENCE)
     for i, one in enumerate(asks[1:], 1):  # in this order
         one.start()
-        while served.service.desk.waiting < i:
-            time.sleep(0.01)
+        wait_until(lambda i=i: served.service.desk.waiting == i)
     gate.set()
     [t.join() for t in asks]
     assert found == {name: 500 if name == "odd" else 200 for name in names}
@@ -425,15 +413,15 @@ def test_one_call_that_fails_in_the_oddest_way_keeps_no_answer_from_the_others(s
 def test_what_was_queued_at_a_stop_is_answered(serve):
     served, gate = serve(), threading.Event()
     slow, found, begun = served.study.together, [], threading.Event()
-    served.study.together = lambda calls: (begun.set(), gate.wait(10), slow(calls))[2]
+    served.study.together = lambda calls: (begun.set(), gate.wait(PATIENCE), slow(calls))[2]
     asks = [
         threading.Thread(target=lambda: found.append(served.send("POST", "/v1/ask", {})))
         for _ in range(6)
     ]
     asks[0].start()
-    assert begun.wait(10)
+    assert begun.wait(PATIENCE)
     [t.start() for t in asks[1:]]
-    until(lambda: served.service.desk.waiting == 5)
+    wait_until(lambda: served.service.desk.waiting == 5)
     served.server.should_exit = True
     threading.Timer(0.3, gate.set).start()
     [t.join() for t in asks]

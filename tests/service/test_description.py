@@ -10,6 +10,7 @@ import pytest
 import uli_fast as uli
 from tests.service.conftest import Served
 from tests.study.conftest import MEMORY
+from tests.support.patience import PATIENCE
 from uli_fast.service.limits import Limits
 from uli_fast.service.openapi import described
 from uli_fast.service.routes import ROUTES
@@ -75,7 +76,7 @@ def fuzz(served, examples, phases):
             def one(case):
                 nonlocal tried
                 tried += 1
-                case.call_and_validate(checks=checks, timeout=60)
+                case.call_and_validate(checks=checks, timeout=PATIENCE)
 
             one()
     return tried

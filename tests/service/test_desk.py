@@ -7,6 +7,7 @@ import pytest
 
 import uli_fast as uli
 from tests.service.conftest import SE
+from tests.support.patience import PATIENCE
 from uli_fast.service.desk import Desk
 from uli_fast.service.metrics import Metrics
 from uli_fast.service.problems import RefusedError
@@ -15,7 +16,7 @@ from uli_fast.service.problems import RefusedError
 def test_a_desk_that_closes_finishes_what_has_queued_up(folder):
     async def day(study):
         gate, slow, desk = threading.Event(), study.together, Desk(study, Metrics())
-        study.together = lambda calls: (gate.wait(10), slow(calls))[1]
+        study.together = lambda calls: (gate.wait(PATIENCE), slow(calls))[1]
         with pytest.raises(RefusedError):  # it is not open yet
             desk.do("ask", "early")
         desk.start()
@@ -26,7 +27,7 @@ def test_a_desk_that_closes_finishes_what_has_queued_up(folder):
         with pytest.raises(RefusedError, match="stopping"):
             desk.do("ask", "late")
         gate.set()
-        made = await asyncio.wait_for(asyncio.gather(*waiting, seen), 10)
+        made = await asyncio.wait_for(asyncio.gather(*waiting, seen), PATIENCE)
         await closing
         assert not desk.open
         return made

@@ -6,13 +6,14 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 from click.testing import CliRunner
 
 import uli_fast as uli
 from tests.service.conftest import SE
+from tests.support.patience import PATIENCE, wait_until
+from tests.support.processes import free_port
 from uli_fast.cli import main
 from uli_fast.errors import StudyUnavailableError
 
@@ -32,7 +33,7 @@ class Command:
 
     def end(self, how=signal.SIGTERM):
         self.process.send_signal(how)
-        said, _ = self.process.communicate(timeout=30)
+        said, _ = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, said
 
 
@@ -71,8 +72,7 @@ def test_a_stop_answers_what_is_queued_and_a_new_start_knows_it(path, token, fol
 
     threads = [threading.Thread(target=drive, args=(n,)) for n in range(4)]
     [t.start() for t in threads]
-    while len(answered) < 40:
-        time.sleep(0.01)
+    wait_until(lambda: len(answered) >= 40)
     code, said = first.end()
     stop.set()
     [t.join() for t in threads]
@@ -91,7 +91,7 @@ def test_a_client_waits_for_a_service_that_comes_back(path, token, folder):
     port = free_port()
     words = (path, "--port", port, "--token-file", folder / "tokens")
     first = Command(*words)
-    with uli.Client(first.url, token, patience=60.0) as client:
+    with uli.Client(first.url, token, patience=PATIENCE) as client:
         d = client.ask("patient-1")
         first.process.kill()
         first.process.communicate()
@@ -102,12 +102,6 @@ def test_a_client_waits_for_a_service_that_comes_back(path, token, folder):
         assert client.ask("patient-1") == d and client.counts()[d.arm]["reward"] == 1
         starting.join()
     assert later[0].end()[0] == 0
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def refused(*words):
@@ -168,7 +162,7 @@ def test_tls_works_and_a_certificate_that_nobody_signed_is_refused(path, folder)
         pytest.skip("openssl is not here")
     command = Command(path, "--no-token", "--port", 0, "--tls-cert", cert, "--tls-key", key)
     assert command.url.startswith("https://")
-    with uli.Client(command.url, patience=5.0) as client:
+    with uli.Client(command.url, patience=PATIENCE) as client:
         with pytest.raises(StudyUnavailableError, match="certificate"):
             client.counts()
     context = ssl.create_default_context(cafile=cert)

@@ -8,6 +8,7 @@ import time
 import pytest
 
 import uli_fast as uli
+from tests.support.patience import PATIENCE
 
 
 def test_progress_reaches_one():
@@ -44,7 +45,7 @@ def test_ctrl_c_stops_a_long_run(n_jobs):
     assert child.stdout.readline().strip() == "ready"
     time.sleep(1.0)
     child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=30)
+    _, errors = child.communicate(timeout=PATIENCE)
     assert "KeyboardInterrupt" in errors
     assert child.returncode != 0
 

@@ -14,6 +14,8 @@ import time
 import traceback
 import zlib
 
+from tests.support.patience import PATIENCE
+
 ARMS = ["a", "b", "c"]
 
 
@@ -143,7 +145,7 @@ def main():
         pid = os.fork()
         if pid == 0:
             code = 1
-            signal.alarm(600)  # none outlives its test for long
+            signal.alarm(int(PATIENCE))  # none outlives its test for long
             try:
                 run(json.loads(line))
                 code = 0
@@ -197,7 +199,7 @@ class Clinic:
     def close(self):
         self.stop()
         self.process.stdin.close()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=PATIENCE)
         self.process.stdout.close()
 
 

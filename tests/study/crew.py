@@ -13,8 +13,7 @@ import time
 import traceback
 
 from tests.study.clinic import ARMS, learner, outcome
-
-PATIENCE = 60.0  # seconds to wait for a database that is away
+from tests.support.patience import PATIENCE
 
 
 def patiently(call):
@@ -88,7 +87,7 @@ def main():
         pid = os.fork()
         if pid == 0:
             code = 1
-            signal.alarm(600)  # none outlives its test for long
+            signal.alarm(int(PATIENCE))  # none outlives its test for long
             try:
                 run(job)
                 code = 0
@@ -140,7 +139,7 @@ class Crew:
     def close(self):
         self.stop()
         self.process.stdin.close()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=PATIENCE)
         self.process.stdout.close()
 
 

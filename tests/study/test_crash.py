@@ -10,6 +10,7 @@ import pytest
 
 import uli_fast as uli
 from tests.study.clinic import ARMS, learner, outcome, treat
+from tests.support.patience import wait_until
 from uli_fast.errors import ArgumentError, StudyLockedError
 
 POINTS = [
@@ -33,11 +34,8 @@ def said(log):
 
 def wait_for_lines(clinic, log, lines):
     """Wait until so many lines are acknowledged; fail if the clinic ends or hangs before."""
-    until = time.monotonic() + 60.0
-    while lines_of(log) < lines:
-        assert clinic.alive(), f"the clinic ended after {lines_of(log)} of {lines} lines"
-        assert time.monotonic() < until, f"{lines_of(log)} of {lines} lines in a minute"
-        time.sleep(0.001)
+    wait_until(lambda: lines_of(log) >= lines or not clinic.alive())
+    assert lines_of(log) >= lines, f"the clinic ended after {lines_of(log)} of {lines} lines"
 
 
 def lines_of(log):

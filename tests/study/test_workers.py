@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tests.study.clinic import ARMS, learner, outcome
+from tests.support.patience import wait_until
 
 SETTLED = {True: "missing", False: "reward"}
 
@@ -86,11 +87,13 @@ def disturbed(crew, database, folder, patients, kills, restarts, seed, size=1):
 
 
 def wait_for_progress(logs, lines, keep_busy):
-    before, until = progress(logs), time.monotonic() + 60.0
-    while progress(logs) < before + lines:
+    before = progress(logs)
+
+    def further():
         keep_busy()
-        assert time.monotonic() < until, "nobody gets any further"
-        time.sleep(0.002)
+        return progress(logs) >= before + lines
+
+    wait_until(further, lambda: "nobody gets any further")
 
 
 def restart(server, mode):

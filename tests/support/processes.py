@@ -1,13 +1,16 @@
 """Programs that tests start, and that are gone when the test is: failed, interrupted or killed."""
 
+import contextlib
 import http.client
 import os
 import signal
 import socket
 import subprocess
 import sys
-import time
+from http.client import HTTPException
 from pathlib import Path
+
+from tests.support.patience import PATIENCE, wait_until
 
 # Starts a program in a session of its own, and says its process id and how it ended. When whoever
 # started this one is gone, or has closed its input, it ends the program and all that it has
@@ -96,18 +99,13 @@ def free_port():
     raise AssertionError("all ports are taken")
 
 
-def wait_for(port, path, seconds=60.0):
+def wait_for(port, path):
     """Wait until a server answers, and well."""
-    until = time.monotonic() + seconds
-    while True:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
-        try:
+
+    def answers():
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        with contextlib.closing(connection), contextlib.suppress(OSError, HTTPException):
             connection.request("GET", path)
-            if connection.getresponse().status == 200:
-                return
-        except (OSError, http.client.HTTPException):
-            pass
-        finally:
-            connection.close()
-        assert time.monotonic() < until, f"nobody answers {path} on port {port}"
-        time.sleep(0.02)
+            return connection.getresponse().status == 200
+
+    wait_until(answers, lambda: f"nobody answers {path} on port {port}")

@@ -35,6 +35,7 @@ def demo(horizon: int, replications: int, trials: int, seed: int, delta: float, 
     from rich.console import Console
 
     import uli_fast as uli
+    from uli_fast.planning.usual import usual_learners
 
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -43,9 +44,10 @@ def demo(horizon: int, replications: int, trials: int, seed: int, delta: float, 
     console = Console()
     facts = uli.datasets.info("isis2")
     console.print(f"[bold]{facts['title']}[/bold]\n{facts['source']}\n")
-    console.print("(the first run compiles the kernels, about a minute; they are kept on disk)\n")
+    long = _long_learners(delta)
+    _compile(console, list((usual_learners(delta) | long).values()))
     plan = _own_size(console, sum(facts["patients"]), trials, seed, delta)
-    result = _long_run(console, horizon, replications, seed, delta)
+    result = _long_run(console, long, horizon, replications, seed)
     console.print(TRADE_OFF.format(delta=delta), style="yellow")
     try:
         _write(result, plan, out, facts["source"])
@@ -53,6 +55,41 @@ def demo(horizon: int, replications: int, trials: int, seed: int, delta: float, 
         console.print(f"pages: {out / 'report.html'}, {out / 'trial.html'}", markup=False)
     except uli.errors.MissingExtraError as problem:
         console.print(f"no figure, no page: {problem}", markup=False)
+
+
+def _compile(console: Console, learners: list[Any]) -> None:
+    """Compile what learners need where nothing is kept yet, on all cores: threads take turns."""
+    from joblib import Parallel, delayed
+
+    from uli_fast.kernels._jit import CACHE_FOLDER
+
+    if CACHE_FOLDER is None or any(CACHE_FOLDER.rglob("*.nbi")):
+        return
+    console.print("Compiling kernels; they are kept on disk.")
+    played = Parallel(n_jobs=-1, return_as="generator_unordered")(
+        delayed(_play_once)(learner) for learner in learners
+    )
+    for done, _ in enumerate(played, 1):
+        console.print(f"Compiling kernels: {done} of {len(learners)} learners", highlight=False)
+    console.print()
+
+
+def _play_once(learner: Any) -> None:
+    """Play for a moment what the demo plays."""
+    import uli_fast as uli
+
+    uli.simulate(learner, uli.datasets.load("isis2"), 1000, 2, seed=1)
+
+
+def _long_learners(delta: float) -> dict[str, Any]:
+    """Return those that can skip: playing 10^12 rounds one by one takes too long."""
+    import uli_fast as uli
+    from uli_fast.planning.usual import usual_learners
+
+    able = {name: x for name, x in usual_learners(delta).items() if "skip" in x.engines}
+    learners: dict[str, Any] = {name: x for name, x in able.items() if not x.baseline}
+    learners["MetaElimination (sharp)"] = uli.MetaElimination(uli.Exp3P(), delta, mode="sharp")
+    return learners | {name: x for name, x in able.items() if x.baseline}
 
 
 def _own_size(
@@ -80,18 +117,12 @@ def _own_size(
 
 
 def _long_run(
-    console: Console, horizon: int, replications: int, seed: int, delta: float
+    console: Console, learners: dict[str, Any], horizon: int, replications: int, seed: int
 ) -> Comparison:
     """Hold each learner against its promise at every round of a long run."""
     import uli_fast as uli
-    from uli_fast.planning.usual import usual_learners
 
     console.print(f"[bold]And on: {horizon:.3g} rounds[/bold]")
-    # Those that can skip: playing this many rounds one by one takes too long.
-    able = {name: x for name, x in usual_learners(delta).items() if "skip" in x.engines}
-    learners: dict[str, Any] = {name: x for name, x in able.items() if not x.baseline}
-    learners["MetaElimination (sharp)"] = uli.MetaElimination(uli.Exp3P(), delta, mode="sharp")
-    learners |= {name: x for name, x in able.items() if x.baseline}
     trial = uli.datasets.load("isis2")
     result = uli.compare(learners, trial, horizon, replications, seed, n_jobs=-1)
     console.print(result.table())

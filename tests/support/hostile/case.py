@@ -10,16 +10,13 @@ from typing import Any, NamedTuple
 import click
 
 LIMIT = 2 * 2**30  # bytes of address space
-SECONDS = 2.0  # that a case may take
-HANGS = 20  # seconds after which it is interrupted
+SECONDS = 2.0  # that a case may take, where this is measured
+HANGS = 120  # seconds after which it is interrupted
 
 
 class Case(NamedTuple):
     name: str
     prepare: Callable[[Path], Callable[[], Any]]
-
-
-clock = time.perf_counter
 
 
 class Hanging(BaseException):
@@ -36,7 +33,7 @@ def outcome(case: Case) -> tuple[float, str | None]:
 
     with tempfile.TemporaryDirectory() as folder:
         call = case.prepare(Path(folder))
-        begun = clock()
+        begun = time.perf_counter()
         signal.alarm(HANGS)
         try:
             call()
@@ -47,4 +44,4 @@ def outcome(case: Case) -> tuple[float, str | None]:
             problem = f"ended in {other!r:.300}"
         finally:
             signal.alarm(0)
-        return clock() - begun, problem
+        return time.perf_counter() - begun, problem

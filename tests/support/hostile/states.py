@@ -4,6 +4,7 @@ import json
 import math
 import random
 import signal
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -166,7 +167,7 @@ def every_change(kind: str, most: int) -> None:
         if kind == "EliminationFramework" and "eliminated" in path:
             continue  # when it dropped an arm between two plays is known to the rule alone
         for how in ("NaN", "other"):
-            begun = case.clock()
+            begun = time.perf_counter()
             signal.alarm(case.HANGS)  # for each of them
             try:
                 uli.restore(changed(state, path, how), **more)
@@ -174,7 +175,7 @@ def every_change(kind: str, most: int) -> None:
                 last = problem
             else:
                 raise AssertionError(f"{path} {how}: accepted")
-            assert case.clock() - begun < case.SECONDS, path
+            assert time.perf_counter() - begun < case.SECONDS, path
             COUNTED["states"] += 1
     assert last is not None
     raise last
