@@ -50,6 +50,13 @@ class RewardRangeError(ArgumentError):
     """A reward is not a number or lies outside the declared range."""
 
 
+class EvaluateError(ArgumentError):
+    """The ``evaluate`` of a race failed so often in a row that it seems to be down.
+
+    Nothing is recorded of that; what came before is in the file of the race.
+    """
+
+
 class UnknownDecisionError(ArgumentError):
     """No decision with this id was ever asked for."""
 

@@ -42,6 +42,16 @@ def test_predict_and_partial_fit_are_the_live_player_s_loop(learner):
         assert mab.certificate() == live._replace(active=tuple(LABELS[a] for a in live.active))
 
 
+def test_why_a_log_is_refused_is_what_the_learner_does():
+    """BettingElimination draws nothing: what is proved is about the order in which it asks."""
+    betting = MAB(LABELS, uli.BettingElimination(0.05))
+    said = "learns from its own decisions, one at a time, and not from a log; uli.replay"
+    with pytest.raises(ArgumentError, match=f"decisions: BettingElimination {said}"):
+        betting.fit([LABELS[0]] * 4, [1, 0, 1, 0])
+    with pytest.raises(ArgumentError, match="learns from the arms it chose; it chose no arm"):
+        betting.fit([LABELS[0]], [1])
+
+
 @pytest.mark.parametrize("learner", DRAWING, ids=str)
 def test_learners_that_draw(learner):
     rewards = table(200)

@@ -4,6 +4,7 @@ import copy
 import functools
 import json
 import math
+import random
 
 import numba
 import numpy as np
@@ -456,11 +457,11 @@ def test_a_study_and_a_checkpoint_refuse_another_class_of_the_same_name(tmp_path
 
 
 def test_a_study_of_code_that_chooses_otherwise_has_diverged(tmp_path):
-    hidden = np.random.default_rng(1)
+    random.seed(1)
 
     class Moody(MyUCB):
         def choose(self, t):
-            return int(hidden.integers(3))
+            return random.randrange(3)
 
     study_of(tmp_path / "s.db", uli.OwnLearner(Moody), 9)
     with pytest.raises(StudyDivergedError, match="and comes out as"):

@@ -447,6 +447,24 @@ def test_missing_scores_never_lose_the_best():
         assert state.active[X.mean(axis=0).argmax()]
 
 
+@pytest.mark.parametrize("N", [0, 40])
+def test_whatever_is_missing_the_wealth_is_at_most_that_of_the_true_scores(N):
+    """Row by row and however it is chosen, by what comes later too: at its worst it loses."""
+    rng = np.random.default_rng(N)
+    for _ in range(60):
+        X = rng.choice([0.0, 0.3, 1.0], (40, 2), p=rng.dirichlet(np.ones(3)))
+        share = rng.random(2)  # of what speaks for each of them
+        gone = rng.random(X.shape) < np.where(X > X[:, ::-1], share, 0.1)
+        lo, hi = np.where(gone, 0.0, X), np.where(gone, 1.0, X)
+        true, worst = kernel.new_race(2), kernel.new_race(2)
+        for i in range(40):
+            kernel.feed(true, X[i : i + 1], X[i : i + 1], N)
+            kernel.feed(worst, lo[i : i + 1], hi[i : i + 1], N)
+            for j, a in itertools.permutations(range(2)):
+                best = kernel.log_wealth(true, j, a, N)
+                assert kernel.log_wealth(worst, j, a, N) <= best + 1e-12 * abs(best)
+
+
 def test_reasons_are_kept_and_intervals_widen():
     def evaluate(c, i):
         if i % 7 == 3 and c == "b":

@@ -1,8 +1,9 @@
 """What a study is opened with: written down, compared, refused if it differs."""
 
-import functools
+import json
 import math
 import sqlite3
+import threading
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ from tests.study.forging import rewritten, swapped
 from tests.study.live import SE, VECTORS
 from uli_fast.errors import (
     ArgumentError,
+    StateError,
     StudyError,
     StudyLockedError,
     StudyWriteError,
@@ -218,17 +220,83 @@ def test_a_number_that_differs_is_refused_whatever_it_is_written_with(place, kin
 
 
 def test_a_rule_is_told_apart_only_where_that_is_certain(path, monkeypatch):
-    """Not where nothing was marked, nor under another Python, nor if it cannot be."""
+    """Not where nothing was marked, nor under another Python."""
     uli.Study.open(path, framework(), 2).close()
     marks = uli.Study.read(path, framework())._setup.record(framework().start(2))["own"]
     for own in ({}, marks | {"python": "3.10.1"}, {"python": marks["python"]}):
         rewritten(path, swapped(0, own=own))
         uli.Study.open(path, framework(slack=2.0)).close()
     path.unlink()
-    opaque = functools.partial(max, object())  # what it holds has neither name nor attributes
-    uli.Study.open(path, replace(framework(), f=opaque), 2).close()
-    opaque = functools.partial(min, object())
-    uli.Study.open(path, replace(framework(), f=opaque)).close()
+
+
+class Locked(Even):
+    """A base with something in it that cannot be told from another one."""
+
+    def __init__(self, factor):
+        super().__init__(factor)
+        self.lock = threading.Lock()
+
+
+class Told(Locked):
+    def __getstate__(self):
+        return {"factor": self.factor}
+
+
+def test_what_cannot_be_told_apart_is_refused_before_there_is_a_file(path):
+    with pytest.raises(ArgumentError, match=r"lock is a lock.*add|__getstate__") as refused:
+        uli.Study.open(path, uli.MetaElimination(Locked(1.0), 0.1), 2)
+    assert refused.value.argument == "learner" and not path.exists()
+    uli.Study.open(path, uli.MetaElimination(Told(1.0), 0.1), 2).close()
+    uli.Study.open(path, uli.MetaElimination(Told(1.0), 0.1)).close()
+    with pytest.raises(ArgumentError, match="base is not what"):
+        uli.Study.open(path, uli.MetaElimination(Told(2.0), 0.1))
+
+
+def corners(slack):
+    """Return an oracle whose code has this slack; two reach equally far."""
+
+    class Corners:
+        dimension = 2
+
+        def __init__(self):
+            self.points = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+            self.calls = 0
+
+        def maximize(self, u, eq=None, le=None):
+            self.calls += 1
+            left = np.ones(4, np.bool_)
+            if eq is not None:
+                left &= (np.abs(self.points @ eq[0].T - eq[1]) <= slack).all(axis=1)
+            if le is not None:
+                left &= (self.points @ le[0].T <= le[1] + slack).all(axis=1)
+            if not left.any():
+                raise uli.errors.InfeasibleError("nothing is left")
+            values = np.where(left, self.points @ u, -np.inf)
+            return self.points[values.argmax()], float(values.max())
+
+    return Corners()
+
+
+def test_an_oracle_of_other_code_is_refused_and_one_that_was_used_is_not(path):
+    learner, first = uli.SpannerElimination(0.1, R=0.5), corners(1e-9)
+    with uli.Study.open(path, learner, first, seed=1) as study:
+        study.tell(study.ask().id, 0.5)
+        state = study._replay.player.state()
+    for same in (first, corners(1e-9)):
+        uli.Study.open(path, arms=same).close()
+        assert uli.restore(state, arms=same).ask()
+    with pytest.raises(ArgumentError, match="their code is not what") as refused:
+        uli.Study.open(path, arms=corners(1e-8))
+    assert refused.value.argument == "arms"
+    with pytest.raises(StateError, match="the code of arms"):
+        uli.restore(state, arms=corners(1e-8))
+
+
+def test_a_saved_player_of_other_code_is_not_restored():
+    state = json.loads(json.dumps(framework().start(2).state()))
+    assert uli.restore(state, framework()).ask().arm == 0
+    with pytest.raises(StateError, match="the code of f, or what it uses, is not that"):
+        uli.restore(state, framework(slack=2.0))
 
 
 def test_a_closed_study_says_so(place):

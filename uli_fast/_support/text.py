@@ -14,6 +14,14 @@ _FORMULA = re.compile(
     "[=+\\-@\uff1d\uff0b\uff0d\uff20]|[\t\r]"
 )
 
+# Where an object or a function is in memory, as Python's own repr says it.
+_ADDRESS = re.compile(" at 0x[0-9A-Fa-f]+")
+
+
+def without_addresses(text: str) -> str:
+    """Return the repr of an object as it is in every process."""
+    return _ADDRESS.sub("", text)
+
 
 def spreadsheet(text: str) -> str:
     """Return text that no spreadsheet takes for a formula."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._support.text import without_addresses
 from uli_fast._typing import F64
 from uli_fast.arm_sets._bodies import lengths
 from uli_fast.arm_sets._chain import GAP, Restricted, checked_direction
@@ -60,7 +61,7 @@ class Own(ArmSet):
         self.oracle = oracle
 
     def __repr__(self) -> str:
-        return f"as_arm_set({self.oracle!r})"
+        return f"as_arm_set({without_addresses(repr(self.oracle))})"
 
     def largest_norm(self) -> float:
         """Return what the oracle says, else the farthest corner of the bounding box."""

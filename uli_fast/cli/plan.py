@@ -163,10 +163,10 @@ def _tables(
 
     from uli_fast.guarantees import confidence
     from uli_fast.report.tables import plain_table
-    from uli_fast.report.words import squeezed
+    from uli_fast.report.words import wrapped
 
     bounds, gaps = subject.bounds, subject.gaps
-    names = [squeezed(name, LONGEST_NAME) for name in bounds]
+    names = [wrapped(name, LONGEST_NAME) for name in bounds]
     every: list[Guarantee | Planned] = [*bounds.values()]
     if planned is not None:
         names.append(f"BettingElimination,\nif the best mean is {planned.best_mean:g}")

@@ -311,14 +311,19 @@ class DrawingStepper(Stepper):
 
     def accepts(self, arms: I64) -> None:
         """Refuse all but the reward of the arm that was drawn."""
-        name = type(self.player.learner).__name__
+        learner = self.player.learner
+        name, verb = type(learner).__name__, "drew" if learner.draws else "chose"
         if arms.size > 1:
-            raise ArgumentError("decisions", f"{name} learns from one reward, then draws again")
+            said = "learns from one reward, then draws again"
+            if not learner.draws:  # what is proved is about the order in which it asks
+                said = "learns from its own decisions, one at a time, and not from a log"
+            hint = "; uli.replay goes through logs" if learner.reads_logs else ""
+            raise ArgumentError("decisions", f"{name} {said}{hint}")
         if arms.size and (self._id is None or arms[0] != self._next):
-            drawn = "no arm" if self._id is None else f"arm number {self._next}"
+            which = "no arm" if self._id is None else f"arm number {self._next}"
             raise ArgumentError(
                 "decisions",
-                f"{name} learns from the arms it drew; it drew {drawn}, not number {arms[0]}",
+                f"{name} learns from the arms it {verb}; it {verb} {which}, not number {arms[0]}",
             )
 
     def ahead(self, n: int) -> list[int]:

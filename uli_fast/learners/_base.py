@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import fields
+from functools import cached_property
 from typing import Any, ClassVar
 
+from uli_fast._support.fingerprint import fingerprint, is_users
 from uli_fast.errors import GuaranteeWarning, NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 
@@ -21,10 +24,20 @@ class Learner:
     returns: ClassVar[bool] = False
     # Whether decisions are drawn at random.
     draws: ClassVar[bool] = False
-    # Whether classes of the user's own are part of what it is.
-    looks_into_classes: ClassVar[bool] = False
     # How it goes through a log, by the way in which arms were assigned; {} if it cannot.
     reads_logs: ClassVar[Mapping[str, str]] = {}
+
+    @cached_property
+    def own_code(self) -> dict[str, str]:
+        """Marks of what is the user's in it: functions, objects, its class.
+
+        Found once, before it is used: what it holds may change by that.
+        """
+        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        own = {k: v for k, v in values.items() if not _is_known(v)}
+        if is_users(type(self)):
+            own["class"] = type(self)
+        return {name: fingerprint(value, "learner") for name, value in own.items()}
 
     @property
     def title(self) -> str:
@@ -55,3 +68,9 @@ class Learner:
         except NoGuaranteeError as reason:
             warnings.warn(f"no guarantee: {reason}", GuaranteeWarning, stacklevel=3)
             return None
+
+
+def _is_known(value: Any) -> bool:
+    """Return whether a parameter is plain, or the package's own."""
+    plain = value is None or isinstance(value, int | float | str | list | tuple)
+    return plain or type(value).__module__.startswith("uli_fast.")

@@ -126,7 +126,6 @@ class OwnLearner(ArmLearner):
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
     returns: ClassVar[bool] = True
     draws: ClassVar[bool] = True
-    looks_into_classes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if hasattr(self.make, "choose") and not isinstance(self.make, type):

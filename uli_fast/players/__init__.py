@@ -11,7 +11,7 @@ from uli_fast.errors import StateError
 from uli_fast.learners._kinds import is_learner
 from uli_fast.players._arms import Decision, Player
 from uli_fast.players._certificate import Certificate
-from uli_fast.players._descriptions import same_learner
+from uli_fast.players._descriptions import changed, own_code, same_learner
 from uli_fast.players._player import check_schema
 from uli_fast.players._saved_states import check_numbers, verify
 from uli_fast.players._sets import VectorDecision
@@ -91,6 +91,11 @@ def _restored(
             raise StateError("learner", f"is not the one of the state, {spec}")
         start = learner.starter(state, bounds, arms)
         player = start()
+        if (name := changed(state.get("own", {}), own_code(learner, player.region))) is not None:
+            raise StateError(
+                "arms" if name == "arms" else "learner",
+                f"the code of {name}, or what it uses, is not that of the state",
+            )
         player.load(state)
         check_numbers(state)
         player.check_state()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from uli_fast import _check
 from uli_fast._check import Bounds
+from uli_fast._support.fingerprint import fingerprint, is_users
 from uli_fast.learners.exp3p import PAPER, Exp3P
 from uli_fast.learners.geometric_hedge import FIRST
 
@@ -28,6 +30,27 @@ def describe(learner: Any) -> dict[str, Any]:
     rest = {k: v for k, v in values.items() if k not in plain | parts and v is not None}
     others = {k: {"type": type(v).__name__} for k, v in rest.items()}
     return {"type": type(learner).__name__} | plain | parts | others
+
+
+def own_code(learner: Any, arms: Any = None) -> dict[str, str]:
+    """Return marks of what is the user's in a learner, and of the code of a set of their own.
+
+    They are of the code that Python made of it, and so of this Python's alone. The state of a set
+    is told by how far it reaches.
+    """
+    oracle, builder = getattr(arms, "oracle", arms), getattr(arms, "builder", None)
+    kind = type(oracle) if hasattr(oracle, "maximize") and is_users(type(oracle)) else None
+    marks = dict(learner.own_code)
+    if kind is not None or builder is not None:
+        marks["arms"] = fingerprint((kind, builder), "arms")
+    return marks | {"python": sys.version.split()[0]} if marks else {}
+
+
+def changed(begun: Mapping[str, Any], now: Mapping[str, str]) -> str | None:
+    """Return the name of something of the user's that has changed, None where none is known to."""
+    if begun.get("python") != now.get("python"):
+        return None
+    return next((k for k in sorted(now) if begun.get(k, now[k]) != now[k]), None)
 
 
 def same_learner(spec: Mapping[str, Any], learner: Any, bounds: Bounds) -> bool:

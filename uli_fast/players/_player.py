@@ -6,6 +6,7 @@ player what it learns from each. While outcomes are awaited, asking goes on.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
@@ -15,10 +16,11 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._check import Labels
 from uli_fast._support.html import as_shown, facts, listing
+from uli_fast._support.text import without_addresses
 from uli_fast._support.versions import other_format
-from uli_fast.errors import StateError, UliError
+from uli_fast.errors import ArgumentError, StateError, UliError
 from uli_fast.players._certificate import Certificate
-from uli_fast.players._descriptions import describe
+from uli_fast.players._descriptions import describe, own_code
 from uli_fast.players._queue import DecisionQueue
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ class LivePlayer:
 
     def __init__(self, learner: Any, low: float, high: float, queue: DecisionQueue) -> None:
         self.learner, self.low, self.high, self.queue = learner, low, high, queue
+        with contextlib.suppress(ArgumentError):  # what cannot be marked is said when it is saved
+            _ = learner.own_code  # before it is used
 
     @property
     def room(self) -> int | None:
@@ -97,6 +101,8 @@ class LivePlayer:
             "learner": describe(self.learner),
             "range": [self.low, self.high] if math.isfinite(self.low) else [None, None],
         }
+        if own := own_code(self.learner, self.region):
+            head["own"] = own
         return head | self.queue.saved() | self._saved()
 
     def __repr__(self) -> str:
@@ -106,7 +112,7 @@ class LivePlayer:
 
     @as_shown
     def _repr_html_(self) -> str:
-        return facts(repr(self.learner), self.facts())
+        return facts(without_addresses(repr(self.learner)), self.facts())
 
     def facts(self) -> list[tuple[str, str]]:
         """Return what is to be known first: who is in play, what is awaited, what is certain."""

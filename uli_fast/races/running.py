@@ -12,15 +12,12 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import I64, About, Stopped
-from uli_fast.errors import ArgumentError, StudyError
+from uli_fast.errors import StudyError
 from uli_fast.races._marks import mark
 from uli_fast.races.journal import RaceOutcome, RaceRecord
-from uli_fast.races.scores import NO_SCORE, Field, Scores
+from uli_fast.races.scores import Field, Scores
 from uli_fast.races.verdict import Course, Rules, levels, verdict
 from uli_fast.results.race import Race
-
-# An evaluate that never works is an error, once this many instances have shown it.
-HOPELESS = 10
 
 
 def race(
@@ -33,7 +30,10 @@ def race(
     batch: int = 1,
     batched: bool = False,
     n_jobs: int = 1,
+    retries: int = 0,
+    max_failures: int | None = 20,
     study: str | os.PathLike[str] | None = None,
+    retry_missing: bool = True,
     about: About = "list",
     low: float = 0.0,
     high: float = 1.0,
@@ -49,8 +49,9 @@ def race(
     candidates
         A mapping from names to candidates, a list of (name, candidate), or a list of texts.
     evaluate
-        ``evaluate(candidate, instance)`` returns a score in [low, high], larger is better. What
-        it raises, or None, makes the score missing: it is taken at its worst, and its reason kept.
+        ``evaluate(candidate, instance)`` returns a score in [low, high], larger is better. If it
+        raises, or returns None, it has failed, and the score is missing: it is taken at its
+        worst, and the reason kept.
     instances
         What candidates are evaluated on, in a random order that the seed decides.
     delta
@@ -66,8 +67,16 @@ def race(
         returns a list of scores.
     n_jobs
         Threads in which evaluate is called; -1: one per core. The result does not depend on it.
+    retries
+        How often evaluate is called again where it has failed, before the score is missing.
+    max_failures
+        So many failed calls in a row, on three instances or more, are an outage: an
+        EvaluateError ends the call, and nothing is recorded of them. None: never.
     study
-        A file that keeps every score: a race that was killed goes on from there.
+        A file that keeps every score: a race that was killed, or ended by an outage, goes on from
+        there.
+    retry_missing
+        Whether a race that goes on from its file asks again for scores that were missing.
     about
         Whose averages are compared: those over the "list" of instances as it was given, whatever
         they are, or those of the "population" that they are independent draws from.
@@ -111,6 +120,9 @@ def race(
         "seed": None if seed is None else _check.seed("seed", seed),
     }
     called, threads = _check.function("evaluate", evaluate), _check.jobs("n_jobs", n_jobs)
+    retries = _check.whole("retries", retries, 0)
+    most = None if max_failures is None else _check.whole("max_failures", max_failures)
+    again = _check.flag("retry_missing", retry_missing)
     record, known = None, list[RaceOutcome]()
     if study is not None:
         given["candidates_mark"], given["instances_mark"] = mark(named.values()), mark(items)
@@ -126,11 +138,12 @@ def race(
             _Ordered(items, order),
             together,
             *bounds,
-            [],
+            retries,
+            most,
         )
         scores = Scores(field, known, record)
-        went = _run(scores, rules, threads)
-        scores.check_all_used()
+        went = _run(scores, rules, threads, again)
+        scores.finish()
     except BaseException:
         if record is not None:
             with contextlib.suppress(StudyError):  # what ended the race matters more
@@ -160,16 +173,18 @@ class _Ordered(Sequence[Any]):
         return len(self._order)
 
 
-def _run(scores: Scores, rules: Rules, threads: int) -> Course:
+def _run(scores: Scores, rules: Rules, threads: int, again: bool) -> Course:
     jobs = ThreadPoolExecutor(threads) if threads > 1 else None
     try:
-        return _looks(scores, rules, jobs)
+        return _looks(scores, rules, jobs, threads, again)
     finally:
         if jobs is not None:
             jobs.shutdown(wait=False, cancel_futures=True)
 
 
-def _looks(scores: Scores, rules: Rules, jobs: ThreadPoolExecutor | None) -> Course:
+def _looks(
+    scores: Scores, rules: Rules, jobs: ThreadPoolExecutor | None, threads: int, again: bool
+) -> Course:
     from uli_fast.kernels import race as kernel
     from uli_fast.kernels.betting.wealth import next_look
 
@@ -181,15 +196,11 @@ def _looks(scores: Scores, rules: Rules, jobs: ThreadPoolExecutor | None) -> Cou
     while n < total and state.active.sum() > 1 and bound > eps:
         rows = range(n, min(total, max(n + rules.batch, next_look(n))))
         before = state.active.copy()
-        scores.need(rows, before, jobs)
+        if not scores.known(rows, before):
+            if again and scores.ask_missing_again():  # it goes on, with another past
+                return _looks(scores, rules, jobs, threads, False)
+            scores.evaluate(rows, before, jobs, threads)
         n, evaluations = rows.stop, evaluations + len(rows) * int(before.sum())
-        if n >= min(HOPELESS, total) and len(scores.reasons) == evaluations:
-            reason = next(iter(scores.reasons.values()))
-            first = next(iter(scores.problems), None)
-            said = f"has returned no score yet: {reason}"
-            if reason == NO_SCORE:
-                said = "returned None, and no score has come yet; it must return a number"
-            raise ArgumentError("evaluate", said) from first
         kernel.feed(state, *scores.ends(rows), N)
         leader = int(kernel.look(state, level, N))
         for a in np.flatnonzero(before & ~state.active):
@@ -200,4 +211,6 @@ def _looks(scores: Scores, rules: Rules, jobs: ThreadPoolExecutor | None) -> Cou
         stopped = "one left"
     elif bound <= eps:
         stopped = "all left within eps"
+    elif again and scores.ask_missing_again():  # they may yet tell
+        return _looks(scores, rules, jobs, threads, False)
     return Course(state, dropped, bound, stopped)

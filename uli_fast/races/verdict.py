@@ -167,8 +167,5 @@ def _assumes(about: About, total: int, missing: bool) -> tuple[str, ...]:
     if about == "list":
         found = [f"averages over these {total} instances are meant, and no others", _ORDER, _FIXED]
     if missing:
-        found.append(
-            "a missing score would have lain in the range; what made it missing knew nothing of "
-            "instances later in the order"
-        )
+        found.append("a missing score would have lain in the range")
     return tuple(found)

@@ -10,7 +10,7 @@ import numpy as np
 from uli_fast.planning.fixed_trial import LARGEST_GROUP, FixedTrial
 from uli_fast.report.canvas import Line
 from uli_fast.report.summaries import SummaryCell, SummaryRow, SummaryTable
-from uli_fast.report.words import label, number, percent, squeezed
+from uli_fast.report.words import label, number, percent, squeezed, wrapped
 from uli_fast.results.characteristics import LearnerCharacteristics, OperatingCharacteristics
 from uli_fast.results.metrics import Mean, Share
 
@@ -129,7 +129,7 @@ def _rich(table: SummaryTable, title: str, said: Sequence[str]) -> RichTable:
 
     result = plain_table(title, table.header)
     for row in table.rows:
-        result.add_row(Text(squeezed(row.name, LONGEST_NAME)), *(x.text for x in row.cells))
+        result.add_row(Text(wrapped(row.name, LONGEST_NAME)), *(x.text for x in row.cells))
     result.caption = Text("\n".join(said))
     return result
 

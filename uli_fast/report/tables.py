@@ -13,7 +13,7 @@ from uli_fast.guarantees import Guarantee
 from uli_fast.report.bounds import binds_from
 from uli_fast.report.checks import check, is_void, tightest
 from uli_fast.report.turning import ahead_from, comparable, rival_among
-from uli_fast.report.words import label, listed, squeezed
+from uli_fast.report.words import label, listed, wrapped
 from uli_fast.results.runs import Runs
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ def runs_table(
     columns = _columns(runs, rival)
     widths = [max(map(len, [header, *cells])) for header, cells in columns.items()]
     most = max(LEAST_NAME, min(LONGEST_NAME, WIDTH - sum(widths) - 2 * len(widths)))
-    named = [squeezed(label(name), most) for name in names or [short_name(x) for x in runs]]
+    named = [label(name) for name in names or [short_name(x) for x in runs]]
     heading = first.problem if title is None else f"{label(title)}: {first.problem}"
     size = f"{first.horizon:.6g} {first.unit}s, {first.replications} replications"
     table = plain_table(f"{heading}\n{size}", ["learner", *columns])
     for name, *cells in zip(named, *columns.values(), strict=True):
-        table.add_row(Text(name), *cells)
+        table.add_row(Text(wrapped(name, most)), *cells)
     table.caption = Text("\n".join(_caption(runs, named, rival)))
     return table
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 
 from uli_fast._support.text import clean as clean
@@ -19,6 +20,16 @@ def squeezed(name: str, most: int) -> str:
     tail = most // 3
     short = f"{inner[: most - 1 - tail]}…{inner[-tail:]}"
     return short if inner == name else f"\u2068{short}\u2069"
+
+
+def wrapped(name: str, most: int) -> str:
+    """Break a name at its spaces into lines that fit: what tells two apart is often its end."""
+    inner = name.strip("\u2068\u2069")
+    if len(inner) <= most:
+        return name
+    lines = textwrap.wrap(inner, most, break_long_words=False, break_on_hyphens=False)
+    text = "\n".join(squeezed(line, most) for line in lines)
+    return text if inner == name else "\n".join(f"\u2068{x}\u2069" for x in text.split("\n"))
 
 
 def unbroken(name: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uli_fast._support.text import without_addresses
 from uli_fast._typing import B1, F64
 from uli_fast.results.runs import LARGEST_POLICIES, Runs
 from uli_fast.results.tables import Blocks, DecisionTable, PhaseTable, stacked
@@ -40,7 +41,7 @@ def runs_of(
     return Runs.of(
         decisions,
         phases,
-        learner=repr(learner),
+        learner=without_addresses(repr(learner)),
         baseline=learner.baseline,
         delta=learner.delta,
         ratios=None if ratios is None or np.isnan(ratios).all() else ratios,

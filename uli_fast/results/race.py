@@ -66,7 +66,7 @@ class Race:
     ...     return float(who == "good")
     >>> race = uli.race(["good", "bad"], score, list(range(100)), seed=1)
     >>> race.best, race.verdict(), race["bad"].beaten_by
-    ('good', 'good is the best', 'good')
+    ('good', 'good is the best on this list', 'good')
     """
 
     best: str  # the leader of those still in the race
@@ -105,9 +105,11 @@ class Race:
     def verdict(self) -> str:
         """Say in a sentence what came out."""
         left, bound = len(self.active), self.certificate.bound
+        where = "on this list" if self.about == "list" else "in the population"
         if left == 1:
-            return f"{self.best} is the best"
-        return f"{self.best} leads; it and {left - 1} more are within {bound:.3g} of the best"
+            return f"{self.best} is the best {where}"
+        within = f"within {bound:.3g} of the best {where}"
+        return f"{self.best} leads; it and {left - 1} more are {within}"
 
     def table(self) -> Table:
         """Return the ranking for the terminal."""

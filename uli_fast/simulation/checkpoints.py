@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 from uli_fast import _check
 from uli_fast._support.files import refused
-from uli_fast._support.fingerprint import fingerprint
+from uli_fast._support.fingerprint import fingerprint, packages
 from uli_fast._support.progress import Progress, progress_bar
+from uli_fast._support.text import without_addresses
 from uli_fast.errors import ArgumentError
 from uli_fast.results.parts import Store, locked, refuse_strangers
 from uli_fast.results.runs import Runs
@@ -45,12 +45,13 @@ def simulate_kept(
     if keep_plays is None and not keeps_plays(learner.reduced(problem), listed, T, M):
         keep_plays = False
     identity = {
-        "learner": repr(learner) if is_plain(learner) else fingerprint(learner),
-        "problem": f"{problem!r} {fingerprint(problem)}",
+        "learner": _identity(learner),
+        "problem": _identity(problem),
         "horizon": T,
         "seed": _check.seed("seed", seed),
         "engine": engine,
         "rounds": listed,
+        "packages": packages((learner, problem)),
     }
     with refused(target):
         begun_before = (target / "about.json").exists()
@@ -93,9 +94,6 @@ def _of_part(bar: Progress, kept: float, size: float) -> Callable[[float], None]
     return lambda fraction: bar.report(0, min(0.999, kept + size * fraction))
 
 
-def is_plain(learner: Any) -> bool:
-    """Return whether a learner's repr says everything: no functions, no custom objects."""
-    return is_dataclass(learner) and all(
-        isinstance(getattr(learner, f.name), int | float | str | tuple | None)
-        for f in fields(learner)
-    )
+def _identity(value: Any) -> str:
+    """Return what tells a learner or a problem apart, after what a reader knows it by."""
+    return f"{without_addresses(repr(value))} {fingerprint(value)}"

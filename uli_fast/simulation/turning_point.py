@@ -24,6 +24,7 @@ import numpy as np
 
 from uli_fast import _check, lower_bounds
 from uli_fast._support.progress import progress_bar
+from uli_fast._support.text import without_addresses
 from uli_fast._typing import B1, F64
 from uli_fast.errors import ArgumentError, HorizonTooLargeError
 from uli_fast.learners._arms import ArmLearner
@@ -216,7 +217,8 @@ def turning_point(
     uli_learner.check(problem, T)
     optimistic_learner.check(problem, T)
     uli_learner.guarantee_if_any(problem)  # warns where there is none
-    names = (repr(uli_learner), repr(optimistic_learner), repr(problem), T)
+    first, second = (without_addresses(repr(x)) for x in (uli_learner, optimistic_learner))
+    names = (first, second, repr(problem), T)
     known = _closed_form(uli_learner, optimistic_learner, problem)
     if known is not None:
         return TurningPoint(*names, known, exact=True, never=known == (None,))

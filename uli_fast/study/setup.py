@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from uli_fast import _check
 from uli_fast._registry import PLAIN_SETS
-from uli_fast._support.fingerprint import fingerprint
 from uli_fast.errors import ArgumentError, StudyError
 from uli_fast.learners._kinds import is_learner
 from uli_fast.players import rebuilt
-from uli_fast.players._descriptions import describe, parameters, same_learner
+from uli_fast.players._descriptions import changed, describe, own_code, parameters, same_learner
 from uli_fast.players._sets import extent, n_directions
 
 MOST_ARMS = 10**6  # so that a hostile file cannot take all memory
@@ -52,7 +49,14 @@ class Setup:
         for name, parameter in known.items():
             if parameter.default is parameter.empty and name not in given:
                 raise ArgumentError(name, f"must be given for {type(learner).__name__}")
-        return cls(learner, given | {"seed": _check.seed("seed", given.get("seed"))})
+        setup = cls(learner, given | {"seed": _check.seed("seed", given.get("seed"))})
+        _ = setup.own  # before it is used, and before there is a file
+        return setup
+
+    @property
+    def own(self) -> dict[str, str]:
+        """Marks of the functions, objects and classes of the user's own."""
+        return own_code(self.learner, self.arguments.get("arms"))
 
     @property
     def plain(self) -> bool:
@@ -76,7 +80,7 @@ class Setup:
         """Return everything as JSON has it, from a player that has just been started."""
         about: dict[str, Any] = {
             "learner": describe(self.learner),
-            "own": _own(self.learner),
+            "own": self.own,
             "seed": self.arguments["seed"],
             "low": player.low if math.isfinite(player.low) else None,
             "high": player.high if math.isfinite(player.high) else None,
@@ -97,12 +101,13 @@ class Setup:
             learner = rebuilt(spec)
         elif not is_learner(learner) or not same_learner(spec, learner, bounds):
             raise ArgumentError("learner", f"this study was begun with {spec}, not {learner!r}")
-        _check_own(own, learner)
         for name, infinite in (("low", -math.inf), ("high", math.inf)):
             about[name] = infinite if about[name] is None else about[name]
         if "arms" in about:
             about["arms"] = _read(about["arms"], arms)
-        return replace(cls.of(learner, about), begun=True)
+        setup = replace(cls.of(learner, about), begun=True)
+        _check_own(own, setup.own)
+        return setup
 
 
 def started(record: Mapping[str, Any], given: Mapping[str, Any], setup: Setup) -> Any:
@@ -138,46 +143,22 @@ def _described(region: Any) -> dict[str, Any]:
     }
 
 
-def _own(learner: Any) -> dict[str, Any]:
-    """Return marks of the functions and objects of the user's own that a learner holds.
-
-    A mark is of the code that Python made of a function, and so of this Python's alone. What
-    cannot be looked into has none.
-    """
-    marks = {}
-    for name, value in parameters(learner).items():
-        if _is_plain(value):
-            continue
-        try:
-            marks[name] = fingerprint(_with_methods(value), learner.looks_into_classes)
-        except Exception:  # whatever an object of the user's does when it is looked at
-            continue
-    return marks | {"python": sys.version.split()[0]} if marks else {}
-
-
-def _with_methods(value: Any) -> tuple[Any, list[FunctionType]]:
-    return value, [x for x in vars(type(value)).values() if isinstance(x, FunctionType)]
-
-
 def _is_plain(value: Any) -> bool:
     known = isinstance(value, int | float | str | list | tuple | None)
     return known or type(value).__module__.startswith("uli_fast.")
 
 
-def _check_own(begun: Mapping[str, Any], learner: Any) -> None:
-    """Refuse another function or object than that of the beginning, where they can be told."""
-    now = _own(learner)
-    if begun.get("python") != now.get("python"):
-        return
-    given = parameters(learner)
-    for name in begun.keys() & now.keys() & given.keys():
-        if begun[name] != now[name]:
-            raise ArgumentError(
-                "learner",
-                f"its {name} is not what this study was begun with: the code, or what it uses, "
-                "differs. Begin a new study under another path for the new code; this one stays as "
-                "it is, and can be read and exported with the code that began it",
-            )
+def _check_own(begun: Mapping[str, Any], now: Mapping[str, str]) -> None:
+    """Refuse other code or another object than that of the beginning, where they can be told."""
+    name = changed(begun, now)
+    if name is not None:
+        whose = "their code" if name == "arms" else f"its {name}"
+        raise ArgumentError(
+            "arms" if name == "arms" else "learner",
+            f"{whose} is not what this study was begun with: the code, or what it uses, "
+            "differs. Begin a new study under another path for the new code; this one stays as "
+            "it is, and can be read and exported with the code that began it",
+        )
 
 
 def _read(arms: Mapping[str, Any], given: Any) -> Any:

@@ -10,15 +10,15 @@ SABOTAGES = (
     Sabotage(
         "a checkpoint does not look at closures",
         "uli_fast._support.fingerprint:_Feeder._function",
-        "value.__kwdefaults__, cells))",
-        "value.__kwdefaults__))",
+        "        self._used(cells, used)\n        self._used({k",
+        "        self._used({k",
         f"{CHECKPOINTS}::test_a_rule_that_differs_in_its_closure_is_refused",
     ),
     Sabotage(
         "a checkpoint does not look at delta",
-        "uli_fast.simulation.checkpoints:simulate_kept",
-        "repr(learner) if is_plain(learner)",
-        "type(learner).__name__ if is_plain(learner)",
+        "uli_fast.simulation.checkpoints:_identity",
+        'f"{without_addresses(repr(value))} {fingerprint(value)}"',
+        "type(value).__name__",
         f"{CHECKPOINTS}::test_another_run_is_refused",
     ),
     Sabotage(

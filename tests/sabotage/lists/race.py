@@ -4,6 +4,7 @@ from tests.sabotage.anchors import Sabotage
 
 RACE = "tests/races/test_race.py"
 RACE_FILE = "tests/study/test_race_file.py"
+OUTAGES = "tests/study/test_race_outages.py"
 
 SABOTAGES = (
     Sabotage(
@@ -89,6 +90,41 @@ SABOTAGES = (
         "if self._unused:",
         "if False:",
         f"{RACE_FILE}::test_a_forged_file_is_refused",
+    ),
+    Sabotage(
+        "race: failures of an outage are recorded",
+        "uli_fast.races.scores:Scores._take",
+        "if not result.failed:",
+        "if True:",
+        f"{OUTAGES}::test_after_an_outage_the_verdict_is_the_same_at_twenty_calls_more",
+    ),
+    Sabotage(
+        "race: missing scores are not asked for again",
+        "uli_fast.races.scores:Scores.ask_missing_again",
+        "if not places:",
+        "if places:",
+        f"{OUTAGES}::test_scores_that_come_later_send_the_race_the_way_it_would_have_gone",
+    ),
+    Sabotage(
+        "race: scores that no verdict rests on are counted",
+        "uli_fast.races.scores:Scores.finish",
+        "unused = self.done & ~self._asked",
+        "unused = self.done & False",
+        f"{OUTAGES}::test_scores_that_come_later_send_the_race_the_way_it_would_have_gone",
+    ),
+    Sabotage(
+        "race: one bad instance is an outage",
+        "uli_fast.races.scores:Scores._settle",
+        "if len(instances) >= LEAST_INSTANCES:",
+        "if instances:",
+        f"{OUTAGES}::test_an_instance_that_works_for_nobody_is_missing_and_no_outage",
+    ),
+    Sabotage(
+        "race: known scores are passed over when failures are counted",
+        "uli_fast.races.scores:Scores._settle",
+        "if result.call.after_score or not result.failed:",
+        "if not result.failed:",
+        f"{OUTAGES}::test_a_known_score_between_two_failures_counts",
     ),
     Sabotage(
         "race: certain at a tiny delta",

@@ -107,8 +107,8 @@ SABOTAGES = (
     Sabotage(
         "study: another rule is let in",
         "uli_fast.study.setup:_check_own",
-        "if begun[name] != now[name]:",
-        "if False:",
+        "if name is not None:",
+        "if name is not None and not name:",
         "tests/study/test_opening.py::test_a_rule_or_base_of_ones_own_that_differs_is_refused",
     ),
     Sabotage(
