@@ -357,7 +357,7 @@ SABOTAGES = (
         f"{BESIDE}::test_a_file_newer_than_its_log_is_refused_and_left",
     ),
     Sabotage(
-        "study: half a checkpoint is taken for events of another time",
+        "study: commits that an earlier log left count as those of this one",
         "uli_fast.study.wal_check:pages_committed",
         "frames.size[taken & (frames.size != 0)]",
         "frames.size[frames.size != 0]",
