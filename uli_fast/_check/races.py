@@ -13,7 +13,7 @@ from uli_fast._check.words import LONGEST_REASON, key, shown
 from uli_fast.errors import ArgumentError
 
 MOST_CANDIDATES, MOST_INSTANCES = 1000, 10**8  # of a race: every pair has its wealth
-MOST_SCORES = 2 * 10**8  # of a race: tables of them, 3.6 GB
+MOST_SCORES = 2 * 10**8  # of a race: tables of them, 3.8 GB
 
 
 def candidates(name: str, value: Any) -> dict[str, Any]:
