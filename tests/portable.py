@@ -80,12 +80,12 @@ def fewer(cores: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def busy(processes: int) -> Iterator[None]:
+def busy(processes: int) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Keep cores busy."""
     command = [sys.executable, "-c", "while True: pass"]
     started = [subprocess.Popen(command) for _ in range(processes)]
     try:
-        yield
+        yield started
     finally:
         for process in started:
             process.kill()

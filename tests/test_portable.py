@@ -62,13 +62,13 @@ def test_a_setting_reaches_the_tests(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(portable, "SUITE", ("-m", "pytest", "-p", "no:cacheprovider"))
     monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
     words = ["--", f"--rootdir={tmp_path}", "-c", os.devnull, str(file)]
-    assert portable.main(["busy", "nothing-installed", *words]) == 0
+    assert portable.main(["again", "nothing-installed", *words]) == 0
     said = capfd.readouterr().out
-    assert re.findall(r"(\S+) +green +\d+ s +1 passed", said) == ["busy", "nothing-installed"]
-    assert portable.main(["busy", "any-processor", *words]) == 1
+    assert re.findall(r"(\S+) +green +\d+ s +1 passed", said) == ["again", "nothing-installed"]
+    assert portable.main(["again", "any-processor", *words]) == 1
     said = capfd.readouterr().out
     assert "any-processor      RED" in said and "== 'AMD'" in said
-    assert re.search(r"busy +green", said)
+    assert re.search(r"again +green", said)
     with pytest.raises(SystemExit, match=r"nowhere: not one of as-it-is, again"):
         portable.main(["nowhere"])
 
@@ -95,3 +95,10 @@ def test_one_core_is_one_core():
     with portable.fewer(1):
         assert subprocess.check_output(command, text=True) == "1\n"
     assert os.sched_getaffinity(0) == before
+
+
+def test_what_keeps_a_core_busy_ends_with_the_setting():
+    with portable.busy(1) as processes:
+        (process,) = processes
+        assert process.poll() is None
+    assert process.returncode is not None
