@@ -531,6 +531,42 @@ def test_nonsense_is_refused_with_a_reason(serve, body):
     assert content["type"].startswith("urn:uli-fast:problem:") and content["argument"]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [b'{"decision_id": 1, "reward": 1.0, "reward": 0.0}',
+     b'{"decision_id": 2, "reward": 1.0, "decision_id": 1}'],
+)  # fmt: skip
+def test_a_name_that_stands_twice_is_refused(serve, body):
+    """A proxy that checks the first and a service that takes the last would not agree."""
+    served = serve()
+    served.study.ask("x")
+    status, _, content = served.send("POST", "/v1/tell", body)
+    assert status == 422 and "twice" in content["detail"]
+    inside = b'{"metadata": {"ward": [{"a": 1, "b": 2, "a": 1}]}}'
+    assert served.send("POST", "/v1/ask", inside)[0] == 422
+    assert served.study.head.sequence == 2
+
+
+@pytest.mark.parametrize("levels", [51, 300, 940, 974])
+@pytest.mark.parametrize("marks", [(b"[", b"]"), (b'{"a":', b"}")])
+def test_what_is_nested_too_deeply_is_refused_at_the_door(serve, levels, marks):
+    served = serve()
+    fine, deep = (marks[0] * k + b"1" + marks[1] * k for k in (48, levels))
+    ask = b'{"request_id": "p", "metadata": {"a": %s}}'
+    for path, body in (
+        ("ask", ask % deep),
+        ("ask-many", b'{"requests": 2, "metadata": [{}, {"a": %s}]}' % deep),
+        ("tell", b'{"decision_id": 1, "reward": %s}' % deep),
+        ("tell-block", b'{"block_id": "b", "sums": [{"arm": 1, "plays": %s, "total": 1}]}' % deep),
+    ):
+        status, _, content = served.send("POST", f"/v1/{path}", body)
+        assert status in (404, 409, 422) and "something went wrong" not in str(content)
+    assert served.study.head.sequence == 1
+    assert served.send("POST", "/v1/ask", ask % fine)[0] == 200
+    for path in ("history", "pending", "audit"):
+        assert served.send("GET", f"/v1/{path}")[0] == 200
+
+
 @pytest.mark.parametrize("path", ["/v1/tell", "/v1/tell-many"])
 def test_an_outcome_is_a_reward_or_an_episode_and_nothing_else(serve, path):
     served = serve()

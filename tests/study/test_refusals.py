@@ -218,3 +218,27 @@ sys.stdin.read()
         assert path.exists()
     finally:
         holder.communicate()
+
+
+def test_whatever_metadata_was_taken_is_read_again_by_callers_far_down(place):
+    """JSON is read and written by functions that call themselves: what fits here may not there."""
+
+    def from_below(frames, call):
+        return from_below(frames - 1, call) if frames else call()
+
+    with place.open(SE, 2) as study:
+        for shape in (lambda x: [x], lambda x: {"a": x}):
+            deep = 1
+            for _ in range(49):
+                deep = shape(deep)
+            d = study.ask(f"p{deep}"[:9], {"x": deep})
+            with pytest.raises(ArgumentError, match="50 lists and tables"):
+                study.ask("deeper", {"x": shape(deep)})
+            with pytest.raises(ArgumentError):
+                study.ask_many(["one", "two"], [{}, {"x": [[[shape(deep)]]]}])
+            with pytest.raises(ArgumentError):
+                study.ask("deeper", x=shape(deep))
+            study.tell(d.id, 1.0)
+    with from_below(700, place.open) as study:
+        assert len(from_below(700, study.history)) == 2
+    assert from_below(700, place.audit).events == 5

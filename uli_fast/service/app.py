@@ -7,6 +7,7 @@ routes are a list; more may be given, as the page to watch does.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -16,6 +17,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from uli_fast import _check
 from uli_fast.errors import ArgumentError, StudyAccessError, StudyDivergedError, UliError
 from uli_fast.service.desk import Desk
 from uli_fast.service.handlers import POLICY, Page, Request
@@ -47,6 +49,7 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 MOST_PARAMETERS, READ = 20, 1000  # of a request; events read at once
+MOST_LEVELS = 60  # lists and tables of a body in one another: those of metadata, and around them
 ANYBODY = Caller("anybody", "anybody")
 
 Message = dict[str, Any]
@@ -201,8 +204,15 @@ class Service:
             content = await body_of(receive, headers, self.limits)
             try:
                 body = self._readers[id(route)].decode(content)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                read = json.loads(content, object_pairs_hook=_table, parse_int=str, parse_float=str)
+            except (
+                msgspec.MsgspecError,
+                json.JSONDecodeError,
+                UnicodeDecodeError,
+                RecursionError,
+            ) as error:
                 raise invalid(error) from None
+            _check.levels("body", read, MOST_LEVELS)
         return await route.handler(Request(self, caller, _query(route, scope), body))
 
     async def _send(
@@ -221,6 +231,14 @@ class Service:
         headers += [(key.encode(), value.encode()) for key, value in more]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": content})
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a table of a body; a name that stands there twice means one thing or another."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ArgumentError("body", "a name stands twice in a table")
+    return found
 
 
 def _query(route: Route, scope: Message) -> dict[str, str]:
