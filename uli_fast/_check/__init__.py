@@ -34,6 +34,7 @@ from uli_fast._check.live import (
     decisions,
     metadata_of_each,
     requests,
+    requests_of_each,
     told,
 )
 from uli_fast._check.numbers import (
@@ -190,6 +191,7 @@ __all__ = [
     "repeated_rewards",
     "replications",
     "requests",
+    "requests_of_each",
     "reward",
     "reward_range",
     "same_length",

@@ -79,13 +79,14 @@ async def ask_many(request: Request) -> s.DecisionsAnswer:
 async def tell(request: Request) -> None:
     """Tell the outcome of a decision; the same again changes nothing."""
     body: s.TellBody = request.body
-    await request.service.desk.do("tell", body.decision_id, *_outcome(body))
+    row = (body.decision_id, *_outcome(body))
+    await request.service.desk.do("tell_many", [row], [body.request_id])
 
 
 async def tell_many(request: Request) -> None:
     """Tell the outcomes of several decisions, in one commit."""
     body: s.TellManyBody = request.body
-    rows = []
+    rows, keys = [], [one.request_id for one in body.outcomes]
     for one in body.outcomes:
         if one.reason is UNSET:
             rows.append((one.decision_id, *_outcome(one)))
@@ -93,13 +94,14 @@ async def tell_many(request: Request) -> None:
             rows.append((one.decision_id, None, one.reason))
         else:
             raise ArgumentError("outcomes", "an outcome that came needs no reason")
-    await request.service.desk.do("tell_many", rows)
+    await request.service.desk.do("tell_many", rows, keys)
 
 
 async def tell_missing(request: Request) -> None:
     """Tell that an outcome will never come, and why."""
     body: s.TellMissingBody = request.body
-    await request.service.desk.do("tell_missing", body.decision_id, body.reason)
+    call = ("tell_missing", body.decision_id, body.reason, body.request_id)
+    await request.service.desk.do(*call)
 
 
 async def tell_block(request: Request) -> None:
