@@ -250,6 +250,19 @@ def test_a_body_without_a_length_is_cut_off_too(serve):
     assert not raw(served, HEAD + both, b"{}").startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.parametrize("path", [b"GET /health/live", b"GET /nowhere", b"GET /", b"POST /v1/ask"])
+def test_where_a_length_is_said_twice_no_second_request_is_read(serve, path):
+    """A proxy that believes the one takes for a body what the service would take for a request."""
+    served = serve()
+    head = path + HEAD.removeprefix(b"POST /v1/ask")
+    both = b"transfer-encoding: chunked\r\ncontent-length: 12\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    answer = raw(served, head + both + b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
+    assert answer.count(b"HTTP/1.1 ") == 1
+    apart = head + b"content-length: 2\r\n\r\n{}"
+    kept = raw(served, apart, apart.replace(b"\r\nhost", b"\r\nconnection: close\r\nhost"))
+    assert kept.count(b"HTTP/1.1 ") == (1 if path == b"GET /nowhere" else 2)
+
+
 def test_a_slow_head_is_cut_off(serve):
     served = serve(limits=Limits(head_seconds=0.3))
     began = time.monotonic()
@@ -308,12 +321,14 @@ def test_what_is_no_http_is_answered_like_everything_else(serve):
     assert b"nosniff" in answer
 
 
-def test_too_many_connections_are_told_so(serve):
-    served = serve(limits=Limits(connections=2))
+def test_too_many_connections_are_told_so(serve, roles):
+    tokens, made = roles
+    served = serve(tokens=tokens, limits=Limits(connections=2))
+    head = f"GET /v1/counts HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {made['read']}"
     held = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(2)]
     try:
         for one in held:
-            one.sendall(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            one.sendall(f"{head}\r\n\r\n".encode())
             assert one.recv(100).startswith(b"HTTP/1.1 200")
         assert raw(served).startswith(b"HTTP/1.1 503")
     finally:

@@ -21,7 +21,7 @@ from uli_fast import _check
 from uli_fast.errors import ArgumentError, StudyAccessError, StudyDivergedError, UliError
 from uli_fast.service.desk import Desk
 from uli_fast.service.handlers import POLICY, Page, Request
-from uli_fast.service.limits import CLOSE, Limits, Rate, body_of
+from uli_fast.service.limits import CLOSE, Limits, Rate, body_of, welcome
 from uli_fast.service.loopback import check_host
 from uli_fast.service.metrics import Metrics
 from uli_fast.service.openapi import described
@@ -174,12 +174,15 @@ class Service:
             check_host(headers)
             address = scope.get("client") or ("",)
             caller = Caller(str(address[0]), "drive")
+            if route.role != ANYBODY.role:
+                welcome(scope)
         elif route.role != ANYBODY.role:
             scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
             found = self._tokens.caller(token.strip())
             if scheme.lower() != "bearer" or found is None:
                 raise RefusedError(401, "a token is needed", ("www-authenticate", "Bearer"), CLOSE)
             caller = found
+            welcome(scope)
             if not caller.may(route.role):
                 raise StudyAccessError(f"this needs a token of role {route.role}")
         wait = self._rate.take(caller.name)

@@ -1,0 +1,188 @@
+"""What one client sends, however much of it and however often, is in nobody else's way."""
+
+import contextlib
+import http.client
+import socket
+import ssl
+import subprocess
+import time
+
+import pytest
+
+from uli_fast.service.limits import Limits
+
+FINE = b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n"
+
+
+@contextlib.contextmanager
+def connections(served):
+    """Make connections, and close them at the end."""
+    with contextlib.ExitStack() as stack:
+
+        def connect(said=b""):
+            made = stack.enter_context(socket.create_connection(("127.0.0.1", served.port), 20))
+            made.sendall(said)
+            return made
+
+        yield connect
+
+
+def has_ended(connection):
+    """Return whether the service closes a connection, in time."""
+    try:
+        while connection.recv(65536):
+            pass
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        pass
+    return True
+
+
+# Connections.
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b"", b"GET /health", FINE, b"POST /sign-in HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n"],
+    ids=["silent", "a part of a head", "kept", "a body that does not come"],
+)
+def test_strangers_who_stay_are_not_in_the_way_of_who_has_a_token(serve, roles, said):
+    tokens, made = roles
+    served = serve(tokens=tokens, limits=Limits(connections=8))
+    with connections(served) as connect:
+        held = [connect(said) for _ in range(8)]
+        if said == FINE:
+            assert all(one.recv(100).startswith(b"HTTP/1.1 200") for one in held)
+        for i in range(3):  # each on a connection of its own
+            status, _, found = served.send("POST", "/v1/ask", {"request_id": "q"}, made["drive"])
+            assert (status, found["id"]) == (200, 1), i
+        assert has_ended(held[0])  # who came first
+
+
+def test_who_has_shown_a_token_stays(serve, roles):
+    tokens, made = roles
+    served = serve(tokens=tokens, limits=Limits(connections=4))
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", served.port, 20)) as mine:
+
+        def counts():
+            mine.request("GET", "/v1/counts", headers={"authorization": f"Bearer {made['read']}"})
+            answer = mine.getresponse()
+            answer.read()
+            return answer.status
+
+        assert counts() == 200
+        first = mine.sock
+        with connections(served) as connect:
+            for _ in range(12):
+                assert connect(FINE).recv(100).startswith(b"HTTP/1.1 200")
+            assert counts() == 200 and mine.sock is first
+
+
+def test_a_wrong_token_is_no_token(serve, roles):
+    tokens, made = roles
+    served = serve(tokens=tokens, limits=Limits(connections=4))
+    said = FINE.replace(b"/health/live", b"/v1/counts").replace(b"\r\n\r\n", b"\r\nauthorization: ")
+    with connections(served) as connect:
+        for _ in range(4):
+            connect(said + b"Bearer uli_wrong\r\n\r\n" + FINE)
+        assert served.send("GET", "/v1/counts", token=made["read"])[0] == 200
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for this machine and its key, of nobody's."""
+    folder = tmp_path_factory.mktemp("tls")
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    made = subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=IP:127.0.0.1"],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if made.returncode:
+        pytest.skip("openssl is not here")
+    return cert, key
+
+
+@pytest.fixture
+def encrypted(serve, roles, certificate):
+    """Serve over TLS; return how to, and what sends a request with a token."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    tokens, made = roles
+
+    def make(**limits):
+        served = serve(tokens=tokens, limits=Limits(**limits), tls=(context,))
+        trusted = ssl.create_default_context(cafile=certificate[0])
+
+        def send(method, path, body=None):
+            given = {"authorization": f"Bearer {made['drive']}", "content-type": "application/json"}
+            mine = http.client.HTTPSConnection(
+                "127.0.0.1", served.port, timeout=20, context=trusted
+            )
+            with contextlib.closing(mine):
+                mine.request(method, path, body, given)
+                answer = mine.getresponse()
+                answer.read()
+                return answer.status
+
+        return served, send, trusted
+
+    return make
+
+
+@pytest.mark.parametrize("said", [b"", b"\x16\x03\x01\x02\x00\x01\x00"], ids=["silent", "a part"])
+def test_who_does_not_shake_hands_is_in_nobody_s_way(encrypted, said):
+    served, send, _ = encrypted(connections=8)
+    with connections(served) as connect:
+        held = []
+        for _ in range(5):
+            held += [connect(said) for _ in range(10)]
+            assert send("POST", "/v1/ask", b'{"request_id": "q"}') == 200
+        assert all(has_ended(one) for one in held[:-8])
+
+
+def test_a_handshake_has_an_end(encrypted):
+    served, send, trusted = encrypted(head_seconds=0.3)
+    with connections(served) as connect:
+        assert has_ended(connect())
+        assert has_ended(connect(FINE))  # not encrypted
+        assert has_ended(connect(b"\x16\x03\x01\x02\x00\x01\x00"))
+        with trusted.wrap_socket(connect(), server_hostname="127.0.0.1") as silent:
+            assert silent.recv(1000).startswith(b"HTTP/1.1 408")
+    long = b'{"metadata": {"x": "%s"}}' % (b"y" * 900_000)
+    assert send("POST", "/v1/ask", long) == 200
+
+
+def test_a_request_that_comes_with_the_end_of_the_handshake_is_answered(encrypted):
+    served, _, trusted = encrypted()
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    mine = trusted.wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
+    with connections(served) as connect:
+        way = connect()
+        while True:
+            try:
+                mine.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                way.sendall(outgoing.read())
+                incoming.write(way.recv(65536))
+        mine.write(FINE)
+        way.sendall(outgoing.read())  # the last of the handshake and the request, at once
+        answer = b""
+        while not answer:
+            incoming.write(way.recv(65536))
+            with contextlib.suppress(ssl.SSLWantReadError):
+                answer = mine.read()
+        assert answer.startswith(b"HTTP/1.1 200")
+
+
+def test_a_stop_does_not_wait_for_handshakes_for_long(encrypted):
+    served, send, _ = encrypted(head_seconds=0.5)
+    with connections(served) as connect:
+        connect()
+        assert send("GET", "/v1/counts") == 200
+        began = time.monotonic()
+        served.close()
+        assert time.monotonic() - began < 15.0
