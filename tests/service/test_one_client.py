@@ -5,6 +5,7 @@ import http.client
 import socket
 import ssl
 import subprocess
+import threading
 import time
 
 import pytest
@@ -186,3 +187,64 @@ def test_a_stop_does_not_wait_for_handshakes_for_long(encrypted):
         began = time.monotonic()
         served.close()
         assert time.monotonic() - began < 15.0
+
+
+# Sizes and numbers.
+
+
+def test_large_requests_do_not_share_a_commit_and_small_ones_go_on(serve):
+    """What amplifies: a short request for many decisions, with metadata kept for each."""
+    served = serve(limits=Limits(together=2**20, waiting=3 * 2**20, rate=1e6))
+    gate, slow, commits = threading.Event(), served.study.together, []
+
+    def together(calls):
+        gate.wait(20)
+        found = slow(calls)
+        made = [len(one) for one in found if isinstance(one, list)]
+        commits.append(sum(made))
+        return found
+
+    served.study.together = together
+    large = {"requests": 500, "metadata": {"x": "y" * 1500}}  # a megabyte of events
+    answers = []
+    send = lambda path, body: answers.append((path, served.send("POST", path, body)[0]))  # noqa: E731
+    threads = [threading.Thread(target=send, args=("/v1/ask-many", large)) for _ in range(8)]
+    [t.start() for t in threads]
+    while len([a for a in answers if a[1] == 503]) < 5:
+        time.sleep(0.01)
+    small = [threading.Thread(target=send, args=("/v1/ask", {"request_id": "q"})) for _ in range(9)]
+    [t.start() for t in small]
+    while served.service.desk.waiting < 9:
+        time.sleep(0.01)
+    gate.set()
+    [t.join() for t in threads + small]
+    assert sorted(answers) == (
+        [("/v1/ask", 200)] * 9 + [("/v1/ask-many", 200)] * 3 + [("/v1/ask-many", 503)] * 5
+    )
+    assert max(commits) == 500 and served.send("POST", "/v1/ask-many", large)[0] == 200
+
+
+def test_health_is_told_however_often_others_ask(serve, roles):
+    tokens, _ = roles
+    served = serve(tokens=tokens, limits=Limits(rate=2.0))
+    found = [served.send("GET", "/openapi.json")[0] for _ in range(6)]
+    assert found.count(429) >= 3  # of strangers
+    for path in ("/health/live", "/health/ready"):
+        assert [served.send("GET", path)[0] for _ in range(20)] == [200] * 20
+
+
+def test_all_who_ask_whether_it_is_ready_are_told_at_once(serve):
+    """They take one place at the desk, however many they are: others have the rest."""
+    served = serve(limits=Limits(queued=4))
+    gate, entered, answers = threading.Event(), threading.Event(), []
+    served.service.desk.look(lambda _: (entered.set(), gate.wait(20)))
+    entered.wait(20)
+    ready = lambda: answers.append(served.send("GET", "/health/ready")[0])  # noqa: E731
+    threads = [threading.Thread(target=ready) for _ in range(12)]
+    [t.start() for t in threads]
+    while len(served.server.server_state.tasks) < 12:
+        time.sleep(0.01)
+    assert served.service.desk.waiting <= 1
+    gate.set()
+    [t.join() for t in threads]
+    assert answers == [200] * 12

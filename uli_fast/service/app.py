@@ -67,7 +67,7 @@ class Service:
     ) -> None:
         """Without tokens whoever reaches it on this machine may do everything."""
         self.limits, self.metrics = limits or Limits(), Metrics()
-        self.desk = Desk(study, self.metrics, self.limits.queued)
+        self.desk = Desk(study, self.metrics, self.limits)
         self.routes = (*ROUTES, *routes)
         self._tokens, self._rate = tokens, Rate(self.limits.rate)
         self._paths: dict[str, dict[str, Route]] = {}
@@ -78,11 +78,18 @@ class Service:
         }
         self._writer = msgspec.json.Encoder()
         self._study, self._auditing = study, asyncio.Lock()
+        self._looking: asyncio.Future[Event] | None = None
 
     @cached_property
     def description(self) -> bytes:
         """What OpenAPI says of it."""
         return self._writer.encode(described(self.routes, self._tokens is not None))
+
+    async def look(self) -> None:
+        """Look at the study, together with all others who want to know whether that can be done."""
+        if self._looking is None or self._looking.done():
+            self._looking = self.desk.look(lambda study: study.head)
+        await asyncio.shield(self._looking)
 
     async def audit(self) -> Audit:
         """Check the whole journal in a thread of its own."""
@@ -185,7 +192,7 @@ class Service:
             welcome(scope)
             if not caller.may(route.role):
                 raise StudyAccessError(f"this needs a token of role {route.role}")
-        wait = self._rate.take(caller.name)
+        wait = self._rate.take(caller.name) if route.limited else 0.0
         if wait:
             raise RefusedError(429, "too many requests", ("retry-after", str(int(wait) + 1)))
         return caller
@@ -199,7 +206,7 @@ class Service:
         receive: Any,
     ) -> Any:
         """Read what was sent, and let the handler answer."""
-        body = None
+        body, content = None, b""
         if route.body is not None:
             media = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
             if media != b"application/json":
@@ -216,7 +223,7 @@ class Service:
             ) as error:
                 raise invalid(error) from None
             _check.levels("body", read, MOST_LEVELS)
-        return await route.handler(Request(self, caller, _query(route, scope), body))
+        return await route.handler(Request(self, caller, _query(route, scope), body, len(content)))
 
     async def _send(
         self,

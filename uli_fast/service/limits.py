@@ -27,6 +27,8 @@ class Limits:
     queued: int = 1024  # requests that wait for the study
     decisions: int = 10_000  # of one request
     recorded: int = 2**24  # bytes of metadata that is sent once and kept with each of them
+    together: int = 2**24  # bytes that are recorded in one commit, if not by one request
+    waiting: int = 2**25  # bytes that requests which wait for the study will record, or have sent
 
 
 def welcome(scope: Mapping[str, Any]) -> None:
