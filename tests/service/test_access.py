@@ -1,5 +1,6 @@
 """Who gets in, with how much, how fast; and what is never said back."""
 
+import contextlib
 import hmac
 import json
 import os
@@ -165,6 +166,49 @@ def test_whoever_is_taken_out_of_the_file_is_out(folder, monkeypatch):
         tokens.caller(second)
     with pytest.raises(StudyError):
         tokens.caller(second)
+
+
+def test_a_file_that_looks_unchanged_is_read_again(folder, monkeypatch):
+    """As where a copy keeps the times of its source: size, time and place are the same."""
+    monkeypatch.setattr(tokens_module, "LOOKS", 0.0)
+    path = folder / "tokens"
+    token = new_token(path, "first", "read")
+    tokens, before = Tokens(path), path.stat()
+    assert tokens.caller(token).role == "read"
+    text = path.read_text()
+    while path.stat().st_ctime_ns == before.st_ctime_ns:  # clocks of files are coarse
+        path.write_text(text[:-2] + ("0\n" if text[-2] != "0" else "1\n"))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_mtime_ns, path.stat().st_size) == (before.st_mtime_ns, before.st_size)
+    assert tokens.caller(token) is None
+
+
+def test_a_name_that_is_added_by_two_at_once_is_there_once(folder, monkeypatch):
+    """Both look before either writes: with the name there twice, nobody would be let in."""
+    path, looked, look = folder / "tokens", threading.Barrier(2), tokens_module._known
+    new_token(path, "first", "read")
+
+    def slow(target):
+        found = look(target)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            looked.wait(0.5)  # for the other one, who does not come if the file is locked
+        return found
+
+    monkeypatch.setattr(tokens_module, "_known", slow)
+    made = []
+
+    def add():
+        try:
+            made.append(new_token(path, "second", "drive"))
+        except ArgumentError as problem:
+            made.append(problem)
+
+    threads = [threading.Thread(target=add) for _ in range(2)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    (token,) = (one for one in made if isinstance(one, str))
+    assert Tokens(path).caller(token) == Caller("second", "drive")
+    assert sorted(x.name for x in folder.iterdir()) == ["tokens"]
 
 
 def test_without_its_file_nobody_is_let_in(folder):
