@@ -6,8 +6,18 @@ import sys
 
 import pytest
 
+import uli_fast as uli
 from tests.service.conftest import SE
 from tests.study.places import Database
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["few", "many"])
+def many(request):
+    """Whether to fork often, which takes minutes."""
+    return request.param
+
 
 CHURN = """
 import gc, os, signal, sys, threading
@@ -76,7 +86,7 @@ print(k + 1, "forks,", hung, "hung", flush=True)
 """
 
 
-def churned(kind, where, name="", forks=24):
+def churned(kind, where, name="", forks=0):
     done = subprocess.run(
         [sys.executable, "-c", CHURN, kind, str(where), name],
         capture_output=True,
@@ -87,26 +97,21 @@ def churned(kind, where, name="", forks=24):
     return done
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_no_child_of_a_process_with_a_client_hangs(serve):
-    served = serve()
-    churned("client", served.url, forks=40)
-    assert len(served.study.history()) == 40
+def test_no_child_of_a_process_with_a_client_hangs(serve, many):
+    served, forks = serve(), 200 if many else 40
+    churned("client", served.url, forks=forks)
+    assert len(served.study.history()) == forks
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_no_child_of_a_process_with_a_study_in_a_file_hangs(folder):
-    import uli_fast as uli
-
+def test_no_child_of_a_process_with_a_study_in_a_file_hangs(folder, many):
     path = folder / "trial.db"
     uli.Study.open(path, SE, ["a", "b"]).close()
-    churned("file", path)
+    churned("file", path, forks=200 if many else 24)
     assert uli.Study.audit(path).statuses["pending"] == 0
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_no_child_of_a_process_with_a_study_in_a_database_hangs(server):
-    place = Database(server.url)
+def test_no_child_of_a_process_with_a_study_in_a_database_hangs(server, many):
+    place, forks = Database(server.url), 200 if many else 12
     place.open(SE, 2).close()
-    churned("database", place.where, place.name, forks=12)
-    assert place.audit().statuses["pending"] == 12
+    churned("database", place.where, place.name, forks)
+    assert place.audit().statuses["pending"] == forks

@@ -2,14 +2,21 @@
 
 import contextlib
 import http.client
+import json
+import os
+import re
 import socket
 import ssl
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+import uli_fast as uli
+from tests.service.conftest import SE
+from tests.service.test_running import Command
 from uli_fast.service.limits import Limits
 
 FINE = b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n"
@@ -248,3 +255,40 @@ def test_all_who_ask_whether_it_is_ready_are_told_at_once(serve):
     gate.set()
     [t.join() for t in threads]
     assert answers == [200] * 12
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
+def test_memory_stays_flat_whatever_one_client_asks_for(folder):
+    """40 requests of 1.7 kB, each for 10,000 decisions that keep 1.6 kB, at once."""
+    path = folder / "trial.db"
+    uli.Study.open(path, SE, ["a", "b"]).close()
+    command = Command(path, "--no-token", "--port", 0, "--rate", 1e6)
+    status = Path(f"/proc/{command.process.pid}/status")
+    large = json.dumps({"requests": 10_000, "metadata": {"x": "y" * 1600}}).encode()
+    answers, waits = [], []
+
+    def ask(body):
+        began = time.monotonic()
+        mine = http.client.HTTPConnection(command.url.removeprefix("http://"), timeout=300)
+        with contextlib.closing(mine):
+            mine.request("POST", "/v1/ask-many", body, {"content-type": "application/json"})
+            answer = mine.getresponse()
+            answer.read()
+        return answer.status, time.monotonic() - began
+
+    before = resident(status)
+    threads = [threading.Thread(target=lambda: answers.append(ask(large)[0])) for _ in range(40)]
+    [t.start() for t in threads]
+    while any(t.is_alive() for t in threads):
+        waits.append(ask(b'{"requests": 1}'))
+    assert set(answers) == {200, 503} and {status for status, _ in waits} == {200}
+    most = resident(status, "VmHWM")
+    print(f"{before} MB before, {most} MB at most, others waited {max(x for _, x in waits):.1f} s")
+    assert most - before < 500
+    assert command.end()[0] == 0
+
+
+def resident(status, which="VmRSS"):
+    """Return the megabytes of a process."""
+    return int(re.search(rf"{which}:\s+(\d+) kB", status.read_text())[1]) // 1024
