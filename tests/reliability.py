@@ -220,6 +220,25 @@ CHECKS = (
         ("-m", "tests.study.syscalls"),
         first=pytest(f"{STUDY}/test_beside.py", f"{RUNS}/test_folders.py", "-k", "beside or link"),
     ),
+    Check(
+        "B33",
+        "what one client sends is in nobody's way: memory flat, others served",
+        "silent and kept connections, handshakes that never come, short requests for many "
+        "decisions with much metadata, nesting, names twice, floods of health",
+        pytest(
+            "tests/service/test_one_client.py",
+            "tests/service/test_desk.py",
+            "-m",
+            "slow or not slow",
+        ),
+    ),
+    Check(
+        "B34",
+        "forks of a process with threads and a client or a study open: none hangs",
+        "200 children each of a client, a study in a file and one in a database, while four "
+        "threads are at work; children that use it, close it, drop it",
+        pytest("tests/service/test_forks.py", slow=True),
+    ),
 )
 
 

@@ -1,6 +1,8 @@
 """What hosts and packagers read of the project says the same as the project."""
 
+import ast
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -69,3 +71,24 @@ def test_what_a_source_archive_holds_exists():
     assert [name for name in include if not (ROOT / name).exists()] == []
     ours = {"CITATION.cff", "CONTRIBUTING.md", "SECURITY.md", ".github", ".pre-commit-config.yaml"}
     assert ours <= set(include)
+
+
+# Not ours to install: adapters for those who have them.
+OF_OTHERS = {"rlberry", "ray", "dask"}
+
+
+def test_whatever_is_imported_is_declared():
+    """Not only what happens to come with something else, and may stop to."""
+    known = PROJECT["project"]["optional-dependencies"]
+    declared = [*PROJECT["project"]["dependencies"], *(x for more in known.values() for x in more)]
+    names = {re.match(r"[\w-]+", one)[0] for one in declared}
+    imported = set()
+    for path in (ROOT / "uli_fast").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {name.name.split(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(node.module.split(".")[0])
+    assert imported - sys.stdlib_module_names - {"uli_fast"} - OF_OTHERS <= names
+    for name in ("h11", "jinja2", "markupsafe", "uvicorn"):  # what a service imports
+        assert any(one.startswith(name) for one in known["serve"])

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -550,3 +551,27 @@ def test_table_figure_and_frame(shown, tmp_path):
         == shown.looks.active[:, shown.arms.index("bad")].sum()
     )
     assert repr(shown).startswith("Replay(BettingElimination(delta=0.2")
+
+
+@pytest.mark.parametrize("begins", ["arm,reward\n", "", 'arm,reward\na,1.0\n"a'])
+def test_a_file_without_an_end_of_line_is_not_read_as_one_line(tmp_path, begins):
+    """A hole of gigabytes takes no room on a disk, and would take it all in memory."""
+    path = tmp_path / "log.csv"
+    with path.open("w") as file:
+        file.write(begins)
+        file.truncate(200 * 2**20)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ArgumentError) as caught:
+            uli.replay(BETTING, path, arm="arm", reward="reward")
+        assert caught.value.argument == "log" and "1,048,576 characters" in caught.value.problem
+        assert tracemalloc.get_traced_memory()[1] < 64 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_line_may_be_long(tmp_path):
+    path = tmp_path / "log.csv"
+    many = ",".join("x" * 1000 for _ in range(1000))
+    path.write_text(f"arm,reward,rest\na,1.0,{many}\nb,0.0,\n")
+    assert uli.replay(BETTING, path, arm="arm", reward="reward")

@@ -29,13 +29,13 @@ def folder():
 class Served:
     """A study behind a real server on a free port of this machine, in a thread."""
 
-    def __init__(self, study, tokens=None, limits=None, routes=()):
+    def __init__(self, study, tokens=None, limits=None, routes=(), tls=()):
         self.study, self._clients = study, []
         self.service = Service(study, tokens, limits or Limits(), routes)
         self._socket = bound("127.0.0.1", 0)
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.server = new_server(WatchedService(self.service, tokens))
+        self.server = new_server(WatchedService(self.service, tokens), *tls)
         run = {"sockets": [self._socket]}
         self._thread = threading.Thread(target=self.server.run, kwargs=run, daemon=True)
         self._thread.start()
@@ -78,12 +78,14 @@ def serve(folder):
     """Serve a study; all of it ends with the test."""
     with contextlib.ExitStack() as stack:
 
-        def make(learner=SE, arms=("a", "b", "c"), tokens=None, limits=None, routes=(), **start):
+        def make(
+            learner=SE, arms=("a", "b", "c"), tokens=None, limits=None, routes=(), tls=(), **start
+        ):
             path = folder / f"study-{len(list(folder.iterdir()))}.db"
             given = start if "rewards" in start else {"arms": arms, **start}
             given = {k: list(v) if isinstance(v, tuple) else v for k, v in given.items()}
             study = stack.enter_context(uli.Study.open(path, learner, **given))
-            made = Served(study, tokens, limits, routes)
+            made = Served(study, tokens, limits, routes, tls)
             stack.callback(made.close)
             return made
 

@@ -1,5 +1,6 @@
 """Who gets in, with how much, how fast; and what is never said back."""
 
+import contextlib
 import hmac
 import json
 import os
@@ -168,6 +169,49 @@ def test_whoever_is_taken_out_of_the_file_is_out(folder, monkeypatch):
         tokens.caller(second)
 
 
+def test_a_file_that_looks_unchanged_is_read_again(folder, monkeypatch):
+    """As where a copy keeps the times of its source: size, time and place are the same."""
+    monkeypatch.setattr(tokens_module, "LOOKS", 0.0)
+    path = folder / "tokens"
+    token = new_token(path, "first", "read")
+    tokens, before = Tokens(path), path.stat()
+    assert tokens.caller(token).role == "read"
+    text = path.read_text()
+    while path.stat().st_ctime_ns == before.st_ctime_ns:  # clocks of files are coarse
+        path.write_text(text[:-2] + ("0\n" if text[-2] != "0" else "1\n"))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_mtime_ns, path.stat().st_size) == (before.st_mtime_ns, before.st_size)
+    assert tokens.caller(token) is None
+
+
+def test_a_name_that_is_added_by_two_at_once_is_there_once(folder, monkeypatch):
+    """Both look before either writes: with the name there twice, nobody would be let in."""
+    path, looked, look = folder / "tokens", threading.Barrier(2), tokens_module._known
+    new_token(path, "first", "read")
+
+    def slow(target):
+        found = look(target)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            looked.wait(0.5)  # for the other one, who does not come if the file is locked
+        return found
+
+    monkeypatch.setattr(tokens_module, "_known", slow)
+    made = []
+
+    def add():
+        try:
+            made.append(new_token(path, "second", "drive"))
+        except ArgumentError as problem:
+            made.append(problem)
+
+    threads = [threading.Thread(target=add) for _ in range(2)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    (token,) = (one for one in made if isinstance(one, str))
+    assert Tokens(path).caller(token) == Caller("second", "drive")
+    assert sorted(x.name for x in folder.iterdir()) == ["tokens"]
+
+
 def test_without_its_file_nobody_is_let_in(folder):
     path = folder / "tokens"
     token = new_token(path, "first", "read")
@@ -251,6 +295,19 @@ def test_a_body_without_a_length_is_cut_off_too(serve):
     assert not raw(served, HEAD + both, b"{}\r\n").startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.parametrize("path", [b"GET /health/live", b"GET /nowhere", b"GET /", b"POST /v1/ask"])
+def test_where_a_length_is_said_twice_no_second_request_is_read(serve, path):
+    """A proxy that believes the one takes for a body what the service would take for a request."""
+    served = serve()
+    head = path + HEAD.removeprefix(b"POST /v1/ask")
+    both = b"transfer-encoding: chunked\r\ncontent-length: 12\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    answer = raw(served, head + both + b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
+    assert answer.count(b"HTTP/1.1 ") == 1
+    apart = head + b"content-length: 2\r\n\r\n{}"
+    kept = raw(served, apart, apart.replace(b"\r\nhost", b"\r\nconnection: close\r\nhost"))
+    assert kept.count(b"HTTP/1.1 ") == (1 if path == b"GET /nowhere" else 2)
+
+
 def test_a_slow_head_is_cut_off(serve):
     served = serve(limits=Limits(head_seconds=0.3))
     assert raw(served).startswith(b"HTTP/1.1 408")  # connects, and says nothing
@@ -305,12 +362,14 @@ def test_what_is_no_http_is_answered_like_everything_else(serve):
     assert b"nosniff" in answer
 
 
-def test_too_many_connections_are_told_so(serve):
-    served = serve(limits=Limits(connections=2))
+def test_too_many_connections_are_told_so(serve, roles):
+    tokens, made = roles
+    served = serve(tokens=tokens, limits=Limits(connections=2))
+    head = f"GET /v1/counts HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {made['read']}"
     held = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(2)]
     try:
         for one in held:
-            one.sendall(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            one.sendall(f"{head}\r\n\r\n".encode())
             assert one.recv(100).startswith(b"HTTP/1.1 200")
         assert raw(served).startswith(b"HTTP/1.1 503")
     finally:
@@ -517,6 +576,42 @@ def test_nonsense_is_refused_with_a_reason(serve, body):
     status, headers, content = serve().send("POST", "/v1/ask", body)
     assert status == 422 and headers["content-type"] == "application/problem+json"
     assert content["type"].startswith("urn:uli-fast:problem:") and content["argument"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"decision_id": 1, "reward": 1.0, "reward": 0.0}',
+     b'{"decision_id": 2, "reward": 1.0, "decision_id": 1}'],
+)  # fmt: skip
+def test_a_name_that_stands_twice_is_refused(serve, body):
+    """A proxy that checks the first and a service that takes the last would not agree."""
+    served = serve()
+    served.study.ask("x")
+    status, _, content = served.send("POST", "/v1/tell", body)
+    assert status == 422 and "twice" in content["detail"]
+    inside = b'{"metadata": {"ward": [{"a": 1, "b": 2, "a": 1}]}}'
+    assert served.send("POST", "/v1/ask", inside)[0] == 422
+    assert served.study.head.sequence == 2
+
+
+@pytest.mark.parametrize("levels", [51, 300, 940, 974])
+@pytest.mark.parametrize("marks", [(b"[", b"]"), (b'{"a":', b"}")])
+def test_what_is_nested_too_deeply_is_refused_at_the_door(serve, levels, marks):
+    served = serve()
+    fine, deep = (marks[0] * k + b"1" + marks[1] * k for k in (48, levels))
+    ask = b'{"request_id": "p", "metadata": {"a": %s}}'
+    for path, body in (
+        ("ask", ask % deep),
+        ("ask-many", b'{"requests": 2, "metadata": [{}, {"a": %s}]}' % deep),
+        ("tell", b'{"decision_id": 1, "reward": %s}' % deep),
+        ("tell-block", b'{"block_id": "b", "sums": [{"arm": 1, "plays": %s, "total": 1}]}' % deep),
+    ):
+        status, _, content = served.send("POST", f"/v1/{path}", body)
+        assert status in (404, 409, 422) and "something went wrong" not in str(content)
+    assert served.study.head.sequence == 1
+    assert served.send("POST", "/v1/ask", ask % fine)[0] == 200
+    for path in ("history", "pending", "audit"):
+        assert served.send("GET", f"/v1/{path}")[0] == 200
 
 
 @pytest.mark.parametrize("path", ["/v1/tell", "/v1/tell-many"])

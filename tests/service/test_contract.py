@@ -409,3 +409,25 @@ def test_an_audit_of_the_running_study_is_that_of_the_file(serve):
         (x.arm, x.active, x.rewards, x.missing, x.pending, x.mean, x.low, x.high)
         for x in found.arms
     ]
+
+
+def test_an_outcome_is_refused_if_it_is_of_another_request(serve):
+    """As when the service has an older state of its study than the client."""
+    served = serve()
+    client = served.client()
+    one, two = client.ask_many(["fred", "gina"])
+    for tell in (
+        lambda: client.tell(one.id, 1.0, request_id="anna"),
+        lambda: client.tell(one.id, 1.0, request_id="gina"),
+        lambda: client.tell_missing(one.id, "moved", request_id="anna"),
+        lambda: client.tell_many([(two.id, 1.0), (one.id, 1.0)], ["gina", "anna"]),
+    ):
+        with pytest.raises(uli.errors.UnknownDecisionError, match="ask again") as caught:
+            tell()
+        assert caught.value.argument == "request_id"
+    body = {"decision_id": one.id, "reward": 1.0, "request_id": "anna"}
+    assert served.send("POST", "/v1/tell", body)[0] == 404
+    assert served.study.head.sequence == 3
+    client.tell(one.id, 1.0, request_id="fred")
+    client.tell_many([(two.id, None, "gone")], ["gina"])
+    assert [r.status for r in client.history()] == ["reward", "missing"]

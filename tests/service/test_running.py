@@ -150,6 +150,34 @@ def test_a_token_is_printed_once_and_kept_as_a_hash(folder, token):
     assert CliRunner().invoke(main, again).exit_code == 1
 
 
+def openssl(*words):
+    made = subprocess.run(["openssl", *map(str, words)], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("openssl is not here")
+
+
+def test_keys_are_read_before_anybody_can_come(path, folder, monkeypatch):
+    monkeypatch.setattr("uli_fast.service.server.bound", None)  # it does not come to that
+    cert, key, other, locked, text = (folder / f"{x}.pem" for x in ("c", "k", "o", "l", "t"))
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=localhost")  # fmt: skip
+    openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", other)
+    openssl("ec", "-in", key, "-aes256", "-passout", "pass:secret", "-out", locked)
+    text.write_text("no key")
+    for given, named in (
+        ((cert, other), "--tls-cert"),
+        ((cert, text), "--tls-cert"),
+        ((text, key), "--tls-cert"),
+        ((cert, cert), "--tls-cert"),
+        ((cert, locked), "is encrypted"),
+    ):
+        said = refused(
+            path, "--no-token", "--port", 0, "--tls-cert", given[0], "--tls-key", given[1]
+        )
+        assert named in said and "BEGIN" not in said
+    assert "--tls-cert" in refused(path, "--no-token", "--port", 0, "--tls-cert", cert)
+
+
 def test_tls_works_and_a_certificate_that_nobody_signed_is_refused(path, folder):
     key, cert = folder / "key.pem", folder / "cert.pem"
     made = subprocess.run(

@@ -233,6 +233,52 @@ def test_a_standby_is_not_written_to(database, monkeypatch):
         only.open(SE, 2)
 
 
+@pytest.fixture
+def lab(server):
+    """A database of its own, whose owner is called as our schema is."""
+    mine = Database(server.address())
+    mine.run("CREATE ROLE uli_fast LOGIN SUPERUSER")
+    mine.run("CREATE DATABASE lab OWNER uli_fast")
+    yield Database(server.address("lab", "uli_fast"))
+    mine.run("DROP DATABASE lab WITH (FORCE)")
+    mine.run("DROP ROLE uli_fast")
+
+
+def test_a_role_may_be_called_as_the_schema_is(lab):
+    with lab.open(SE, 2) as study:
+        study.tell(study.ask("p").id, 1.0)
+    with lab.open() as study:
+        assert study.ask("p").id == 1
+    assert lab.audit().events == 3
+
+
+SETTINGS = {
+    "the encoding of clients": "client_encoding = 'LATIN1'",
+    "backslashes": "standard_conforming_strings = off",
+    "a path that leads elsewhere first": "search_path = lab, pg_catalog, public",
+    "isolation": "default_transaction_isolation = 'serializable'",
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_whatever_a_database_has_set_a_study_is_the_same(lab, server, setting):
+    lab = Database(server.address("lab"))
+    lab.run("CREATE SCHEMA lab")
+    lab.run("""CREATE FUNCTION lab.sha256(bytea) RETURNS bytea LANGUAGE sql IMMUTABLE
+        AS $$ SELECT '1'::bytea $$""")
+    lab.run(f"ALTER DATABASE lab SET {setting}")
+    names = [r"a\b", r"a\\b", "zażółć", "\u2603", "'", 'x"']
+    with lab.open(SE, 2) as study:
+        made = [study.ask(name, {"note": name}) for name in names]
+        study.tell_many([(d.id, None, name) for d, name in zip(made, names, strict=True)])
+        assert [study.ask(name) for name in names] == made
+        with lab.open() as other:
+            assert [other.ask(name) for name in names] == made
+            assert [r.reason for r in other.history()] == names
+    found = lab.audit()
+    assert [r.request_id for r in found.history] == names
+
+
 def test_other_isolation_levels_do_no_harm(database):
     where = f"{database.where}&options=-c%20default_transaction_isolation%3Dserializable"
     with Database(where, database.name).open(SE, 2) as one, database.open() as two:

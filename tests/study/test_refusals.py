@@ -1,9 +1,12 @@
 """What is refused: by a typed error that names the argument or the file, and nothing is left."""
 
 import contextlib
+import errno
 import shutil
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
 
@@ -218,3 +221,81 @@ sys.stdin.read()
         assert path.exists()
     finally:
         holder.communicate()
+
+
+def test_whatever_metadata_was_taken_is_read_again_by_callers_far_down(place):
+    """JSON is read and written by functions that call themselves: what fits here may not there."""
+
+    def from_below(frames, call):
+        return from_below(frames - 1, call) if frames else call()
+
+    with place.open(SE, 2) as study:
+        for shape in (lambda x: [x], lambda x: {"a": x}):
+            deep = 1
+            for _ in range(49):
+                deep = shape(deep)
+            d = study.ask(f"p{deep}"[:9], {"x": deep})
+            with pytest.raises(ArgumentError, match="50 lists and tables"):
+                study.ask("deeper", {"x": shape(deep)})
+            with pytest.raises(ArgumentError):
+                study.ask_many(["one", "two"], [{}, {"x": [[[shape(deep)]]]}])
+            with pytest.raises(ArgumentError):
+                study.ask("deeper", x=shape(deep))
+            study.tell(d.id, 1.0)
+    with from_below(700, place.open) as study:
+        assert len(from_below(700, study.history)) == 2
+    assert from_below(700, place.audit).events == 5
+
+
+def left_by_a_killed_process(path):
+    """Return a study and its log as they are when nobody could close them."""
+    copy = path.with_name("killed.db")
+    with uli.Study.open(path, SE, 2) as study:
+        for i in range(20):
+            study.tell(study.ask(f"p{i}").id, 1.0)
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+    return copy
+
+
+def test_a_study_opens_without_a_folder_for_temporary_files(path, folder, monkeypatch):
+    copy = left_by_a_killed_process(path)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "gone"))
+    for look in (uli.Study.read, uli.Study.audit):
+        with pytest.raises(StudyError, match=f"a copy in {folder}/gone"):
+            look(copy)
+    with uli.Study.open(copy) as study:
+        assert len(study.history()) == 20
+    assert sorted(x.name for x in folder.iterdir()) == ["killed.db", "trial.db"]
+
+
+def test_a_copy_that_finds_no_room_leaves_nothing(path, folder, monkeypatch):
+    copy = left_by_a_killed_process(path)
+
+    def full(source, target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfile", full)
+        with pytest.raises(StudyError, match=r"killed\.db: No space left"):
+            uli.Study.open(copy)
+    with uli.Study.open(copy) as study:
+        assert len(study.history()) == 20
+    assert sorted(x.name for x in folder.iterdir()) == ["killed.db", "trial.db"]
+
+
+def test_a_file_system_without_locks_is_said_to_be_one(path, monkeypatch):
+    import fcntl
+
+    def flock(handle, how):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", flock)
+        with pytest.raises(StudyError, match=r"has no locks \(ENOLCK\)"):
+            uli.Study.open(path, SE, 2)
+    treat(path, range(2))
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN EXCLUSIVE")  # what SQLite says is the same where locks fail
+        with pytest.raises(StudyLockedError, match="file system without locks"):
+            uli.Study.open(path)

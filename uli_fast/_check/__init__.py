@@ -34,6 +34,7 @@ from uli_fast._check.live import (
     decisions,
     metadata_of_each,
     requests,
+    requests_of_each,
     told,
 )
 from uli_fast._check.numbers import (
@@ -110,6 +111,7 @@ from uli_fast._check.words import (
     function,
     json_table,
     key,
+    levels,
     one_of,
     shown,
     text,
@@ -164,6 +166,7 @@ __all__ = [
     "kept_choices",
     "key",
     "labels",
+    "levels",
     "log_rows",
     "matrix",
     "mdp_part",
@@ -188,6 +191,7 @@ __all__ = [
     "repeated_rewards",
     "replications",
     "requests",
+    "requests_of_each",
     "reward",
     "reward_range",
     "same_length",

@@ -11,7 +11,7 @@ import numpy as np
 
 from uli_fast._check.arms import Labels
 from uli_fast._check.numbers import number, whole
-from uli_fast._check.words import shown
+from uli_fast._check.words import key, shown
 from uli_fast.errors import ArgumentError, UnknownDecisionError
 
 MOST_DECISIONS = 10**7  # asked for at once: a list of them is returned
@@ -62,6 +62,16 @@ def metadata_of_each(name: str, value: Any, many: int) -> list[Any]:
     if len(found) != many:
         raise ArgumentError(name, f"must be one for each of {many} decisions, got {len(found)}")
     return found
+
+
+def requests_of_each(name: str, value: Any, many: int) -> list[str | None]:
+    """Return the request of each of several decisions; None: any."""
+    if value is None:
+        return [None] * many
+    found = requests(name, value)
+    if len(found) != many:
+        raise ArgumentError(name, f"must be one for each of {many} outcomes, got {len(found)}")
+    return [None if one is None else key(name, one) for one in found]
 
 
 def told(name: str, value: Any) -> list[tuple[Any, ...]]:

@@ -12,6 +12,8 @@ from uli_fast.errors import ArgumentError
 
 LONGEST_KEY, LONGEST_TABLE = 1000, 10**6  # characters of a request and of its metadata
 LONGEST_REASON = 10**4  # characters of why an outcome is missing
+# Lists and tables in one another: whatever reads them again may recurse, on top of its callers.
+MOST_LEVELS = 50
 
 
 def shown(value: Any) -> str:
@@ -98,8 +100,24 @@ def json_table(name: str, value: Any) -> dict[str, Any]:
         raise ArgumentError(
             name, f"must have at most {LONGEST_TABLE} characters as JSON, got {len(written)}"
         )
+    levels(name, result)
     _plain(name, value)
     return result
+
+
+def levels(name: str, value: Any, most: int = MOST_LEVELS) -> None:
+    """Refuse what JSON holds if lists and tables are nested in it too deeply."""
+    inside = [value]
+    for _ in range(most):
+        inside = [
+            x
+            for one in inside
+            for x in (one.values() if isinstance(one, dict) else one)
+            if isinstance(x, dict | list)
+        ]
+        if not inside:
+            return
+    raise ArgumentError(name, f"must have at most {most} lists and tables in one another")
 
 
 def _plain(name: str, value: Any) -> None:

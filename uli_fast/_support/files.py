@@ -161,6 +161,9 @@ def lock(handle: int) -> bool:
 
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as problem:
+        if problem.errno == errno.ENOLCK:
+            said = "this file system has no locks (ENOLCK), which are needed: use a local disk"
+            raise OSError(errno.ENOLCK, said) from None
         if problem.errno not in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
             raise
         return False

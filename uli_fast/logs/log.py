@@ -25,6 +25,7 @@ from uli_fast.errors import ArgumentError, RewardRangeError
 
 # Bytes of a file, and arms of a log: more are probably not arms.
 LARGEST_LOG, MOST_ARMS = 2**31, 10_000
+LONGEST_LINE = 2**20  # characters: a file without an end of line would be read as one of them
 MOST_SHOWN = 8  # columns that an error names
 
 
@@ -76,7 +77,7 @@ def _read_file(
     try:
         with open_regular(path, LARGEST_LOG) as file:
             text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-            rows = _file_rows(csv.reader(text, strict=True), columns, path.name)
+            rows = _file_rows(csv.reader(_lines(text), strict=True), columns, path.name)
             return _gathered(path.name, rows, columns, declared, bounds)
     except OSError as problem:
         said = problem.strerror or problem
@@ -87,6 +88,16 @@ def _read_file(
         ) from None
     except csv.Error as problem:
         raise ArgumentError("log", f"{path} is not a CSV file: {problem}") from None
+
+
+def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+    number = 0
+    while line := text.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            said = f"line {number} has more than {LONGEST_LINE:,} characters"
+            raise ArgumentError("log", f"{said}: is it a CSV file?")
+        yield line
 
 
 def _file_rows(

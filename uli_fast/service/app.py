@@ -7,6 +7,7 @@ routes are a list; more may be given, as the page to watch does.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -16,10 +17,11 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from uli_fast import _check
 from uli_fast.errors import ArgumentError, StudyAccessError, StudyDivergedError, UliError
 from uli_fast.service.desk import Desk
 from uli_fast.service.handlers import POLICY, Page, Request
-from uli_fast.service.limits import CLOSE, Limits, Rate, body_of
+from uli_fast.service.limits import CLOSE, Limits, Rate, body_of, welcome
 from uli_fast.service.loopback import check_host
 from uli_fast.service.metrics import Metrics
 from uli_fast.service.openapi import described
@@ -47,6 +49,7 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 MOST_PARAMETERS, READ = 20, 1000  # of a request; events read at once
+MOST_LEVELS = 60  # lists and tables of a body in one another: those of metadata, and around them
 ANYBODY = Caller("anybody", "anybody")
 
 Message = dict[str, Any]
@@ -64,7 +67,7 @@ class Service:
     ) -> None:
         """Without tokens whoever reaches it on this machine may do everything."""
         self.limits, self.metrics = limits or Limits(), Metrics()
-        self.desk = Desk(study, self.metrics, self.limits.queued)
+        self.desk = Desk(study, self.metrics, self.limits)
         self.routes = (*ROUTES, *routes)
         self._tokens, self._rate = tokens, Rate(self.limits.rate)
         self._paths: dict[str, dict[str, Route]] = {}
@@ -75,11 +78,18 @@ class Service:
         }
         self._writer = msgspec.json.Encoder()
         self._study, self._auditing = study, asyncio.Lock()
+        self._looking: asyncio.Future[Event] | None = None
 
     @cached_property
     def description(self) -> bytes:
         """What OpenAPI says of it."""
         return self._writer.encode(described(self.routes, self._tokens is not None))
+
+    async def look(self) -> None:
+        """Look at the study, together with all others who want to know whether that can be done."""
+        if self._looking is None or self._looking.done():
+            self._looking = self.desk.look(lambda study: study.head)
+        await asyncio.shield(self._looking)
 
     async def audit(self) -> Audit:
         """Check the whole journal in a thread of its own."""
@@ -171,15 +181,18 @@ class Service:
             check_host(headers)
             address = scope.get("client") or ("",)
             caller = Caller(str(address[0]), "drive")
+            if route.role != ANYBODY.role:
+                welcome(scope)
         elif route.role != ANYBODY.role:
             scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
             found = self._tokens.caller(token.strip())
             if scheme.lower() != "bearer" or found is None:
                 raise RefusedError(401, "a token is needed", ("www-authenticate", "Bearer"), CLOSE)
             caller = found
+            welcome(scope)
             if not caller.may(route.role):
                 raise StudyAccessError(f"this needs a token of role {route.role}")
-        wait = self._rate.take(caller.name)
+        wait = self._rate.take(caller.name) if route.limited else 0.0
         if wait:
             raise RefusedError(429, "too many requests", ("retry-after", str(int(wait) + 1)))
         return caller
@@ -193,7 +206,7 @@ class Service:
         receive: Any,
     ) -> Any:
         """Read what was sent, and let the handler answer."""
-        body = None
+        body, content = None, b""
         if route.body is not None:
             media = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
             if media != b"application/json":
@@ -201,9 +214,16 @@ class Service:
             content = await body_of(receive, headers, self.limits)
             try:
                 body = self._readers[id(route)].decode(content)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                read = json.loads(content, object_pairs_hook=_table, parse_int=str, parse_float=str)
+            except (
+                msgspec.MsgspecError,
+                json.JSONDecodeError,
+                UnicodeDecodeError,
+                RecursionError,
+            ) as error:
                 raise invalid(error) from None
-        return await route.handler(Request(self, caller, _query(route, scope), body))
+            _check.levels("body", read, MOST_LEVELS)
+        return await route.handler(Request(self, caller, _query(route, scope), body, len(content)))
 
     async def _send(
         self,
@@ -221,6 +241,14 @@ class Service:
         headers += [(key.encode(), value.encode()) for key, value in more]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": content})
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a table of a body; a name that stands there twice means one thing or another."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ArgumentError("body", "a name stands twice in a table")
+    return found
 
 
 def _query(route: Route, scope: Message) -> dict[str, str]:

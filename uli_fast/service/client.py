@@ -82,23 +82,33 @@ class Client:
 
     # Telling.
 
-    def tell(self, decision_id: int, *outcome: Any) -> None:
-        """Give the reward of a decision, or for policies the states and actions of its episode."""
-        self._wire.post("/v1/tell", _told(decision_id, outcome))
+    def tell(self, decision_id: int, *outcome: Any, request_id: str | None = None) -> None:
+        """Give the reward of a decision, or for policies the states and actions of its episode.
 
-    def tell_missing(self, decision_id: int, reason: str) -> None:
+        With ``request_id``, a decision that was asked for with another one is refused.
+        """
+        self._wire.post("/v1/tell", _told(decision_id, outcome) | _asked_with(request_id))
+
+    def tell_missing(self, decision_id: int, reason: str, request_id: str | None = None) -> None:
         """Say that an outcome will never come, and why; saying it again changes nothing."""
-        self._wire.post("/v1/tell-missing", _missing(decision_id, reason))
+        self._wire.post("/v1/tell-missing", _missing(decision_id, reason) | _asked_with(request_id))
 
-    def tell_many(self, outcomes: Iterable[tuple[Any, ...]]) -> None:
+    def tell_many(
+        self,
+        outcomes: Iterable[tuple[Any, ...]],
+        request_ids: Iterable[str | None] | None = None,
+    ) -> None:
         """Give the outcomes of several decisions at once, all of them or none."""
-        rows = []
-        for i, (id, *outcome) in enumerate(_check.told("outcomes", outcomes)):
+        rows, given = [], _check.told("outcomes", outcomes)
+        keys = _check.requests_of_each("request_ids", request_ids, len(given))
+        for i, (id, *outcome) in enumerate(given):
             try:
                 missing = len(outcome) == 2 and outcome[0] is None
-                rows.append(_missing(id, outcome[1]) if missing else _told(id, outcome))
+                told = _missing(id, outcome[1]) if missing else _told(id, outcome)
+                rows.append(told | _asked_with(keys[i]))
             except ArgumentError as problem:
-                problem.add_note(f"in outcomes[{i}]")
+                if len(given) > 1:
+                    problem.add_note(f"in outcomes[{i}]")
                 raise
         self._wire.post("/v1/tell-many", {"outcomes": rows})
 
@@ -266,6 +276,10 @@ def _key(request_id: Any) -> str:
     if request_id is None:
         return f"client-{uuid.uuid4().hex}"
     return _check.key("request_id", request_id)
+
+
+def _asked_with(request_id: Any) -> dict[str, str]:
+    return {} if request_id is None else {"request_id": _check.key("request_id", request_id)}
 
 
 def _table(metadata: Any, more: Mapping[str, Any]) -> dict[str, Any]:

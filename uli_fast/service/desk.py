@@ -2,6 +2,10 @@
 
 Whoever wants something of it queues up. The thread takes all that has queued while it was writing,
 does it in one commit, and answers each after that: the more people ask, the more share a commit.
+
+What calls will record is known roughly, in bytes, and limited: a commit ends before it is too
+large, and where too much waits, who comes next is sent away. So memory stays what it is, and who
+asks for little waits for a few commits at most.
 """
 
 from __future__ import annotations
@@ -15,13 +19,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from uli_fast.errors import UliError
+from uli_fast.service.limits import Limits
 from uli_fast.service.metrics import Metrics
 from uli_fast.service.problems import RefusedError
 from uli_fast.study.study import Study
 
 log = logging.getLogger(__name__)
 
-MOST_QUEUED = 1024
 MOST_TOGETHER = 256  # calls of one commit
 T = TypeVar("T")
 
@@ -32,13 +36,16 @@ class Job(NamedTuple):
     call: tuple[Any, ...] | None
     look: Callable[[Study], Any] | None
     future: asyncio.Future[Any]
+    size: int  # bytes
 
 
 class Desk:
     """Takes calls from one event loop, and makes them in its thread."""
 
-    def __init__(self, study: Study, metrics: Metrics, most: int = MOST_QUEUED) -> None:
-        self._study, self._metrics, self._most = study, metrics, most
+    def __init__(self, study: Study, metrics: Metrics, limits: Limits | None = None) -> None:
+        self._study, self._metrics, self._limits = study, metrics, limits or Limits()
+        self._size = 0  # of all who wait for an answer
+        self._next: Job | None = None  # taken from the queue, and too large for the last commit
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -47,7 +54,7 @@ class Desk:
     @property
     def waiting(self) -> int:
         """How many are in the queue."""
-        return self._jobs.qsize()
+        return self._jobs.qsize() + (self._next is not None)
 
     @property
     def open(self) -> bool:
@@ -67,21 +74,24 @@ class Desk:
             self._jobs.put(None)
             await asyncio.to_thread(self._thread.join)
 
-    def do(self, *call: Any) -> asyncio.Future[Any]:
-        """Queue up with a call that writes; see ``Study.together``."""
-        return self._queued(call, None)
+    def do(self, *call: Any, size: int = 0) -> asyncio.Future[Any]:
+        """Queue up with a call that writes, so many bytes; see ``Study.together``."""
+        return self._queued(call, None, size)
 
     def look(self, look: Callable[[Study], T]) -> asyncio.Future[T]:
         """Queue up to look at the study; it sees all that was acknowledged before."""
-        return self._queued(None, look)
+        return self._queued(None, look, 0)
 
-    def _queued(self, call: Any, look: Any) -> asyncio.Future[Any]:
+    def _queued(self, call: Any, look: Any, size: int) -> asyncio.Future[Any]:
         if not self.open or self._loop is None:
             raise RefusedError(503, "the service is stopping; ask it again when it is back")
-        if self._jobs.qsize() >= self._most:
-            raise RefusedError(503, f"{self._most} are waiting already; try again")
+        if self.waiting >= self._limits.queued:
+            raise RefusedError(503, f"{self._limits.queued} are waiting already; try again")
+        if self._size and self._size + size > self._limits.waiting:
+            raise RefusedError(503, "too much is waiting to be recorded already; try again")
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._jobs.put(Job(call, look, future))
+        self._size += size
+        self._jobs.put(Job(call, look, future, size))
         return future
 
     # In the thread.
@@ -99,10 +109,14 @@ class Desk:
                 self._answer([job], [self._seen(job.look)])
 
     def _taken(self) -> tuple[list[Job], bool]:
-        """Wait for somebody; return all who are there, and whether they are the last."""
-        jobs: list[Job] = []
-        job = self._jobs.get()
+        """Wait for somebody; return all who are there and fit, and whether they are the last."""
+        job, self._next = self._next or self._jobs.get(), None
+        jobs, size = list[Job](), 0
         while job is not None:
+            size += job.size
+            if jobs and size > self._limits.together:
+                self._next = job
+                return jobs, False
             jobs.append(job)
             if len(jobs) == MOST_TOGETHER:
                 return jobs, False
@@ -133,18 +147,20 @@ class Desk:
             if isinstance(problem, Exception) and not isinstance(problem, UliError):
                 log.error("a call failed in a way that it should not", exc_info=problem)
         try:
-            self._loop.call_soon_threadsafe(_deliver, jobs, found)
+            self._loop.call_soon_threadsafe(self._deliver, jobs, found)
         except RuntimeError:  # the loop was closed: nobody waits any more
             log.warning("the service ended before %d calls were answered", len(jobs))
 
+    # In the loop again.
 
-def _deliver(jobs: list[Job], found: list[Any]) -> None:
-    for job, one in zip(jobs, found, strict=True):
-        if job.future.done():  # whoever asked has gone
-            continue
-        if isinstance(one, StopIteration):  # of a user's own rule; no future can have it
-            job.future.set_exception(RuntimeError(repr(one)))
-        elif isinstance(one, Exception):
-            job.future.set_exception(one)
-        else:
-            job.future.set_result(one)
+    def _deliver(self, jobs: list[Job], found: list[Any]) -> None:
+        for job, one in zip(jobs, found, strict=True):
+            self._size -= job.size
+            if job.future.done():  # whoever asked has gone
+                continue
+            if isinstance(one, StopIteration):  # of a user's own rule; no future can have it
+                job.future.set_exception(RuntimeError(repr(one)))
+            elif isinstance(one, Exception):
+                job.future.set_exception(one)
+            else:
+                job.future.set_result(one)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 MOST_RECORDS = 1000  # of a page
+EVENT = 500  # bytes that are recorded of a decision or an outcome besides what was sent
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,11 @@ class Request:
     caller: Caller
     query: Mapping[str, str]
     body: Any  # as the route's schema has it
+    size: int  # of what was sent, in bytes
+
+    def do(self, *call: Any, events: int = 1, more: int = 0) -> Awaitable[Any]:
+        """Queue up with a call that writes this many events, and more bytes than were sent."""
+        return self.service.desk.do(*call, size=self.size + events * EVENT + more)
 
 
 # Driving.
@@ -56,7 +62,7 @@ class Request:
 async def ask(request: Request) -> s.DecisionAnswer:
     """Ask for the next decision; with the same request id it is the same decision."""
     body: s.AskBody = request.body
-    made = await request.service.desk.do("ask", body.request_id, body.metadata, _more(body.state))
+    made = await request.do("ask", body.request_id, body.metadata, _more(body.state))
     return _decision(made)
 
 
@@ -67,25 +73,27 @@ async def ask_many(request: Request) -> s.DecisionsAnswer:
     n = wanted if isinstance(wanted, int) else len(wanted)
     if n > limits.decisions:
         raise ArgumentError("requests", f"at most {limits.decisions} decisions in one request")
-    if isinstance(body.metadata, dict) and n * len(encode(body.metadata)) > limits.recorded:
+    more = n * len(encode(body.metadata)) if isinstance(body.metadata, dict) else 0
+    if more > limits.recorded:
         raise ArgumentError(
             "metadata", f"{n} times this would be more than {limits.recorded} bytes"
         )
     call = ("ask_many", wanted, body.metadata, _more(body.state))
-    made = await request.service.desk.do(*call)
+    made = await request.do(*call, events=n, more=more)
     return s.DecisionsAnswer([_decision(one) for one in made])
 
 
 async def tell(request: Request) -> None:
     """Tell the outcome of a decision; the same again changes nothing."""
     body: s.TellBody = request.body
-    await request.service.desk.do("tell", body.decision_id, *_outcome(body))
+    row = (body.decision_id, *_outcome(body))
+    await request.do("tell_many", [row], [body.request_id])
 
 
 async def tell_many(request: Request) -> None:
     """Tell the outcomes of several decisions, in one commit."""
     body: s.TellManyBody = request.body
-    rows = []
+    rows, keys = [], [one.request_id for one in body.outcomes]
     for one in body.outcomes:
         if one.reason is UNSET:
             rows.append((one.decision_id, *_outcome(one)))
@@ -93,13 +101,14 @@ async def tell_many(request: Request) -> None:
             rows.append((one.decision_id, None, one.reason))
         else:
             raise ArgumentError("outcomes", "an outcome that came needs no reason")
-    await request.service.desk.do("tell_many", rows)
+    await request.do("tell_many", rows, keys, events=len(rows))
 
 
 async def tell_missing(request: Request) -> None:
     """Tell that an outcome will never come, and why."""
     body: s.TellMissingBody = request.body
-    await request.service.desk.do("tell_missing", body.decision_id, body.reason)
+    call = ("tell_missing", body.decision_id, body.reason, body.request_id)
+    await request.do(*call)
 
 
 async def tell_block(request: Request) -> None:
@@ -108,7 +117,7 @@ async def tell_block(request: Request) -> None:
     sums = {row.arm: (row.plays, row.total, row.missing) for row in body.sums}
     if len(sums) < len(body.sums):
         raise ArgumentError("sums", "an arm stands there twice")
-    await request.service.desk.do("tell_block", sums, body.block_id)
+    await request.do("tell_block", sums, body.block_id)
 
 
 # Looking.
@@ -250,7 +259,7 @@ async def live(request: Request) -> s.HealthAnswer:
 
 async def ready(request: Request) -> s.HealthAnswer:
     """Say that the study can be reached."""
-    await request.service.desk.look(lambda study: study.head)
+    await request.service.look()
     return s.HealthAnswer("ok")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,15 @@ class Limits:
     queued: int = 1024  # requests that wait for the study
     decisions: int = 10_000  # of one request
     recorded: int = 2**24  # bytes of metadata that is sent once and kept with each of them
+    together: int = 2**24  # bytes that are recorded in one commit, if not by one request
+    waiting: int = 2**25  # bytes that requests which wait for the study will record, or have sent
+
+
+def welcome(scope: Mapping[str, Any]) -> None:
+    """Let the connection of somebody who has shown a token stay where there are too many."""
+    connection = scope.get("state", {}).get("connection")
+    if connection is not None:  # behind another server there is none
+        connection.known = True
 
 
 class Rate:

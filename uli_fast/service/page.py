@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl
 from uli_fast.errors import UliError
 from uli_fast.report.watch import page
 from uli_fast.service.app import Service
-from uli_fast.service.limits import Rate, body_of
+from uli_fast.service.limits import Rate, body_of, welcome
 from uli_fast.service.loopback import check_host
 from uli_fast.service.problems import RefusedError, problem
 from uli_fast.service.sessions import Sessions, cookie_of, from_here, set_cookie
@@ -118,6 +118,12 @@ class WatchedService:
 
     def _caller(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> Caller | None:
         """Return who is looking, by the session of a browser or by a token."""
+        found = self._found(scope, headers)
+        if found is not None:
+            welcome(scope)
+        return found
+
+    def _found(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> Caller | None:
         if self._tokens is None:
             return Caller("", "drive")
         scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")

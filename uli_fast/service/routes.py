@@ -32,6 +32,7 @@ class Route:
     answer: Any = None  # a schema; None: no content, or a page
     body: Any = None  # a schema
     query: tuple[Parameter, ...] = ()
+    limited: bool = True  # whether --rate counts it: an orchestrator must hear of a busy service
     media: str = "application/json"  # of what is answered
 
     @property
@@ -73,6 +74,6 @@ ROUTES = (
     Route("GET", "/v1/head", "read", h.head, s.HeadAnswer),
     Route("GET", "/metrics", "counts", h.metrics, media=MEDIA),
     Route("GET", "/openapi.json", "anybody", h.description),
-    Route("GET", "/health/live", "anybody", h.live, s.HealthAnswer),
-    Route("GET", "/health/ready", "anybody", h.ready, s.HealthAnswer),
+    Route("GET", "/health/live", "anybody", h.live, s.HealthAnswer, limited=False),
+    Route("GET", "/health/ready", "anybody", h.ready, s.HealthAnswer, limited=False),
 )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from uli_fast.errors import ArgumentError, MissingExtraError, StudyError
 from uli_fast.service.limits import Limits
@@ -51,7 +51,7 @@ def run(options: Options, say: Callable[[str], None]) -> None:
         raise StudyError(f"cannot listen at {where}: {problem.strerror or problem}") from None
     with listening, _opened(options) as study:
         service = WatchedService(Service(study, tokens, options.limits), tokens)
-        made = server.new_server(service, **tls)
+        made = server.new_server(service, tls)
         host, port = listening.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         say(f"{study.path} at {'https' if tls else 'http'}://{shown}:{port}, Ctrl-C to stop")
@@ -90,9 +90,21 @@ def _tokens(options: Options) -> Tokens | None:
     return None
 
 
-def _tls(options: Options) -> dict[str, Any]:
+def _tls(options: Options) -> ssl.SSLContext | None:
+    """Read certificate and key, before anybody can come."""
     if options.tls_cert is None and options.tls_key is None:
-        return {}
+        return None
     if options.tls_cert is None:
         raise ArgumentError("--tls-cert", "must be given with --tls-key")
-    return {"ssl_certfile": options.tls_cert, "ssl_keyfile": options.tls_key}
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(options.tls_cert, options.tls_key, _no_password)
+    except OSError as problem:  # what TLS says is one, too
+        said = problem.strerror or problem
+        files = " and ".join(x for x in (options.tls_cert, options.tls_key) if x is not None)
+        raise ArgumentError("--tls-cert", f"{files} cannot be used: {said}") from None
+    return context
+
+
+def _no_password() -> str:
+    raise ArgumentError("--tls-key", "is encrypted, and nobody is there to type its password")

@@ -35,6 +35,12 @@ Number = Annotated[float | None, Meta(description="null: not finite.")]
 Time = Annotated[str, Meta(description="UTC, as ISO 8601 has it.")]
 
 
+RequestOf = Annotated[
+    Key | None,
+    Meta(description="What the decision was asked for with; one of another request is refused."),
+]
+
+
 class Sent(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Base of what is sent."""
 
@@ -69,6 +75,7 @@ class TellBody(Sent):
     reward: Given = UNSET
     states: Annotated[GivenList, Meta(description="Of policies: of stages 1 to H.")] = UNSET
     actions: GivenList = UNSET
+    request_id: RequestOf = None
 
 
 class TellMissingBody(Sent):
@@ -76,6 +83,7 @@ class TellMissingBody(Sent):
 
     decision_id: GivenId
     reason: Reason
+    request_id: RequestOf = None
 
 
 class OutcomeBody(TellBody):

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import signal
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import h11
@@ -24,27 +24,111 @@ if TYPE_CHECKING:
     from uli_fast.service.page import WatchedService
 
 LONGEST_HEAD = 16 * 1024  # bytes
-BACKLOG = 1024
+BACKLOG, AT_ONCE = 1024, 64  # that wait to be taken in, and are before any of them is looked at
+FAREWELL = 2.0  # seconds in which the end of an encrypted connection must be answered
 IDLE = 75  # seconds that a connection is kept without a request
 GRACE = 30  # seconds that answers may take when the service stops
+
+
+class Guests:
+    """Whoever is connected. Where there are too many, the stranger who came first has to go.
+
+    A stranger is a connection on which nobody has shown a token yet: who has one is served,
+    however many others connect, say nothing, and stay.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._here: dict[Connection | Handshake, None] = {}
+
+    def come(self, one: Connection | Handshake) -> bool:
+        """Take somebody in; return False if there is no place, and nobody who has to go."""
+        while len(self._here) >= self._most:
+            stranger = next((x for x in self._here if not x.known), None)
+            if stranger is None:
+                return False
+            self.leave(stranger)
+            stranger.transport.abort()
+        self._here[one] = None
+        return True
+
+    def leave(self, one: Connection | Handshake) -> None:
+        """Make room."""
+        self._here.pop(one, None)
+
+    def __contains__(self, one: Connection | Handshake) -> bool:
+        return one in self._here
+
+
+class Handshake(asyncio.Protocol):
+    """A connection that is not encrypted yet. It takes a place from the first moment on."""
+
+    known = False
+
+    def __init__(
+        self, guests: Guests, tls: ssl.SSLContext, limits: Limits, connection: Connection
+    ) -> None:
+        self._guests, self._tls, self._limits = guests, tls, limits
+        self._connection, self._early = connection, b""
+        self._shaking: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to shake hands, if there is a place."""
+        self.transport = transport
+        transport.pause_reading()  # nothing is read before TLS does
+        if self._guests.come(self):
+            self._shaking = asyncio.get_running_loop().create_task(self._shake())
+        else:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Keep what came together with the end of the handshake."""
+        self._early += data
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Make room."""
+        self._guests.leave(self)
+
+    async def _shake(self) -> None:
+        encrypted: Any = None  # as asyncio says of a connection that was cut off
+        with contextlib.suppress(OSError):  # too late, or no TLS: there is no way to answer
+            encrypted = await asyncio.get_running_loop().start_tls(
+                self.transport,
+                self,
+                self._tls,
+                server_side=True,
+                ssl_handshake_timeout=self._limits.head_seconds,
+                ssl_shutdown_timeout=FAREWELL,
+            )
+        stays = self in self._guests
+        self._guests.leave(self)
+        if encrypted is None or not stays:
+            self.transport.abort()
+            return
+        encrypted.set_protocol(self._connection)
+        self._connection.connection_made(encrypted)
+        if self._early:
+            self._connection.data_received(self._early)
 
 
 class Connection(H11Protocol):
     """A connection whose head must be there in time, and of which there are not too many."""
 
-    def __init__(self, *args: Any, limits: Limits, **more: Any) -> None:
+    def __init__(self, *args: Any, limits: Limits, guests: Guests, **more: Any) -> None:
         super().__init__(*args, **more)
-        self._limits = limits
+        self._limits, self._guests = limits, guests
+        self.known = False  # whether somebody has shown a token; the application says so
+        self.app_state = {**self.app_state, "connection": self}
         self._timer: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the head of a request."""
         super().connection_made(transport)
-        if len(self.connections) > self._limits.connections:
-            self._refuse(503, "Service Unavailable", "too many connections")
-        else:
+        if self._guests.come(self):
             self._wait()
+        else:
+            self._refuse(503, "Service Unavailable", "too many connections")
 
     def data_received(self, data: bytes) -> None:
         """Go on waiting, if that was not the whole head."""
@@ -57,11 +141,15 @@ class Connection(H11Protocol):
             self._arrived()
 
     def on_response_complete(self) -> None:
-        """Close a connection on which a body goes on that nobody has read: nothing ends that."""
+        """Close a connection on which it is not certain where the next request begins.
+
+        A body that nobody has read goes on, and nothing ends that; or its length is said twice,
+        of which something in between may have believed the other.
+        """
         unread = self.conn.their_state is h11.SEND_BODY
-        super().on_response_complete()
-        if unread:
+        if unread or {b"content-length", b"transfer-encoding"} <= dict(self.headers).keys():
             self.transport.close()
+        super().on_response_complete()
 
     def pause_writing(self) -> None:
         """Begin to wait for somebody who does not read the answer."""
@@ -80,7 +168,8 @@ class Connection(H11Protocol):
             self._unread = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Wait no more, and make room."""
+        self._guests.leave(self)
         self._arrived()
         self._read()
         super().connection_lost(exc)
@@ -122,6 +211,12 @@ class Connection(H11Protocol):
 class Server(uvicorn.Server):
     """Ends when it is told to (SIGTERM, Ctrl-C), and lets its caller clean up after that."""
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen; asyncio takes one number for how many may wait and how many it takes at once."""
+        await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(BACKLOG)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Listen to signals without raising them again at the end."""
@@ -137,11 +232,17 @@ class Server(uvicorn.Server):
                 signal.signal(one, handler)
 
 
-def new_server(service: Service | WatchedService, **tls: Any) -> Server:
+def new_server(service: Service | WatchedService, tls: ssl.SSLContext | None = None) -> Server:
     """Return a server for an application; ``run(sockets=...)`` runs it until it is told to end."""
+    limits, guests = service.limits, Guests(service.limits.connections)
+
+    def connected(**more: Any) -> asyncio.Protocol:
+        made = Connection(limits=limits, guests=guests, **more)
+        return made if tls is None else Handshake(guests, tls, limits, made)
+
     config = uvicorn.Config(
         service,
-        http=partial(Connection, limits=service.limits),  # type: ignore[arg-type]
+        http=connected,  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
         log_config=None,
@@ -151,7 +252,7 @@ def new_server(service: Service | WatchedService, **tls: Any) -> Server:
         timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=GRACE,
         h11_max_incomplete_event_size=LONGEST_HEAD,
-        **tls,
+        backlog=AT_ONCE,
     )
     return Server(config)
 

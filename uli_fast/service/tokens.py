@@ -7,23 +7,26 @@ The file is read again when it has changed: whoever is taken out of it is out.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import os
 import re
 import secrets
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from uli_fast import _check
-from uli_fast._support.files import read_regular
+from uli_fast._support.files import LockFile, read_regular
 from uli_fast.errors import ArgumentError, StudyError
 
 # Each may do all that those before it may. "anybody" needs no token.
 ROLES = ("anybody", "counts", "read", "drive")
 LOOKS = 1.0  # seconds between looks at the file
 LARGEST = 2**20  # bytes of the file
+TRIES, PAUSE = 200, 0.05  # of writing while somebody else is; seconds in between
 _LINE = re.compile(r"([A-Za-z0-9._-]{1,64}) (counts|read|drive) sha256:([0-9a-f]{64})")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -71,12 +74,13 @@ class Tokens:
             self._known, self._seen = self._read(), stamp
         self._next = now + LOOKS  # not before it was read: what is broken is looked at every time
 
-    def _stamp(self) -> tuple[int, int, int]:
+    def _stamp(self) -> tuple[int, ...]:
         try:
             found = os.stat(self._path)
         except OSError as problem:
             raise _unreadable(self._path, problem) from None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        # Not the time that may be set as one likes alone: a copy keeps that of its source.
+        return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
 
     def _read(self) -> list[tuple[str, Caller]]:
         try:
@@ -109,22 +113,43 @@ def new_token(path: str | Path, name: str, role: str) -> str:
     if _NAME.fullmatch(name) is None:
         raise ArgumentError("name", "must be 1 to 64 letters, digits, dots, dashes or underscores")
     _check.one_of("role", role, ROLES[1:])
+    token = f"uli_{secrets.token_urlsafe(32)}"
+    try:
+        with _locked(target):
+            _add(target, name, f"{name} {role} sha256:{hashed(token)}\n")
+    except OSError as problem:
+        raise _unreadable(target, problem) from None
+    return token
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keep others from adding a token between the look at the names and the new line."""
+    for _ in range(TRIES):
+        lock = LockFile.taken(f"{os.path.realpath(path)}-lock")
+        if lock is not None:
+            break
+        time.sleep(PAUSE)
+    else:
+        raise StudyError(f"{path}: somebody else is adding a token, and does not end")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _add(target: Path, name: str, line: str) -> None:
     begin = ""
     if target.exists():
         if any(caller.name == name for _, caller in _known(target)):
             raise ArgumentError("name", f"there is a token of {name!r} in {target} already")
         last = read_regular(target, LARGEST)[-1:]
         begin = "" if last in (b"", b"\n") else "\n"  # an editor left it out
-    token = f"uli_{secrets.token_urlsafe(32)}"
-    try:
-        handle = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(f"{begin}{name} {role} sha256:{hashed(token)}\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as problem:
-        raise _unreadable(target, problem) from None
-    return token
+    handle = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(f"{begin}{line}")
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _known(path: Path) -> list[tuple[str, Caller]]:

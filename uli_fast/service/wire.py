@@ -13,6 +13,7 @@ import socket
 import ssl
 import threading
 import time
+import weakref
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -24,6 +25,11 @@ from uli_fast.service.problems import error_of
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds
 LONGEST_ANSWER = 2**28  # bytes
+
+
+# No lock is held anywhere: one that a fork has copied while it was held would never be free again.
+_wires: weakref.WeakSet[Wire] = weakref.WeakSet()
+_inherited: list[Any] = []
 
 
 class Wire:
@@ -40,8 +46,9 @@ class Wire:
             if not isinstance(token, str) or not token.isascii() or not token.isprintable():
                 raise ArgumentError("token", "must be a token as uli token prints it")
             self._headers["authorization"] = f"Bearer {token}"
-        self._local, self._open = threading.local(), dict[int, Any]()
-        self._lock, self.closed = threading.Lock(), False
+        self._local, self._open = threading.local(), dict[int, Any]()  # by thread
+        self.closed = False
+        _wires.add(self)
         self._encoder = msgspec.json.Encoder(enc_hook=_plain)
 
     def get(self, path: str, kind: Any, **query: Any) -> Any:
@@ -107,8 +114,7 @@ class Wire:
         if made is None or made[0] != os.getpid():
             made = os.getpid(), self._connected()
             self._local.made = made
-            with self._lock:
-                self._open[threading.get_ident()] = made[1]
+            self._open[threading.get_ident()] = made[1]
         return made[1]
 
     def _connected(self) -> http.client.HTTPConnection:
@@ -126,11 +132,20 @@ class Wire:
 
     def close(self) -> None:
         """Close the connections of all threads."""
-        with self._lock:
-            self.closed = True
-            for connection in self._open.values():
-                connection.close()
-            self._open.clear()
+        self.closed = True
+        while self._open:
+            self._open.popitem()[1].close()
+
+
+def _after_fork() -> None:
+    """Leave the parent's connections alone, for ever: they have locks, which nobody lets go of."""
+    for wire in list(_wires):
+        _inherited.append(wire._open)
+        wire._open = {}
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _address(url: Any) -> tuple[str, str, int | None, bool, str]:

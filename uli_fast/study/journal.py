@@ -143,7 +143,9 @@ class Journal(JournalReader):
     def _check_with_log(self, path: Path) -> None:
         """Refuse what SQLite would silently cut down, before it touches it."""
         check_log(self._log, self.path)
-        with tempfile.TemporaryDirectory() as folder:
+        # Beside the file: there is room for it, if anywhere, and a place that can be written to.
+        beside = Path(self._at).parent
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=beside) as folder:
             copy = Path(folder) / "study"
             copied(path, copy)
             if not _is_sound(copy, self.path):
@@ -446,7 +448,11 @@ def read_journal(path: Path) -> tuple[list[Event], list[Snapshot]]:
                 if whole and not damaged:
                     return _read_copy(copy, path)
         except OSError as problem:
-            raise StudyError(f"{path} cannot be read: {problem.strerror or problem}") from problem
+            where = tempfile.tempdir or "a folder for temporary files"
+            raise StudyError(
+                f"{path} cannot be read: {problem.strerror or problem}; that is done from a copy "
+                f"in {where} (TMPDIR says where)"
+            ) from problem
         time.sleep(PAUSE)
     raise StudyLockedError(f"{path} changes all the time: try again")
 

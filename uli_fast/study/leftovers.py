@@ -145,7 +145,10 @@ def refused(path: Path, writing: bool = False) -> Iterator[None]:
     except sqlite3.Error as problem:
         code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise StudyLockedError(f"{path} is open in another process or study") from problem
+            # SQLite does not tell a lock that is taken from a file system that has none.
+            raise StudyLockedError(
+                f"{path} is open in another process or study, or on a file system without locks"
+            ) from problem
         name = getattr(problem, "sqlite_errorname", "SQLite")  # SQLITE_IOERR_WRITE, for one
         said = f"{problem} ({name})"
         if writing or any(word in name for word in _REFUSED):

@@ -280,6 +280,7 @@ class PostgresJournal(SnapshotReader):
                 self._connection = made
                 self._end = weakref.finalize(self, _closed, made, os.getpid())
                 self._end.atexit = False
+                made.execute(sql.SESSION)
             self._look()
         return self._connection
 
@@ -294,9 +295,7 @@ class PostgresJournal(SnapshotReader):
         """Refuse a server that would lose commits, and a table that is not ours."""
         with self._refused():
             found = self._connection.execute(sql.LOOK).fetchone()
-            durable, fsync, encoding, isolation, standby, format_, self._there, *shape = found
-            if isolation != "read committed":  # else a late event is an error of its own kind
-                self._connection.execute("SET default_transaction_isolation = 'read committed'")
+            durable, fsync, encoding, standby, format_, self._there, *shape = found
         try:
             self._check_server(durable, fsync, encoding, standby)
             if self._there:

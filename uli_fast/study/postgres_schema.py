@@ -75,9 +75,15 @@ END $$""",
     f"COMMENT ON TABLE uli_fast.event IS '{CALLED}{FORMAT}'",
 )
 
+# What statements here take for granted, whatever a role, a database or an address has set. Where a
+# role is called uli_fast, its path leads to our schema, and names are shown without it; a path of
+# their own leads others to functions that are called like the server's. A late event would be an
+# error of its own kind where transactions are isolated more.
+SESSION = """SET search_path = pg_catalog; SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on; SET default_transaction_isolation = 'read committed'"""
 # How commits are kept, and what is there: what it calls itself, its columns, keys and triggers.
 LOOK = """SELECT current_setting('synchronous_commit'), current_setting('fsync'),
-  current_setting('server_encoding'), current_setting('default_transaction_isolation'),
+  current_setting('server_encoding'),
   pg_is_in_recovery(),
   obj_description(to_regclass('uli_fast.event'), 'pg_class'),
   to_regclass('uli_fast.event') IS NOT NULL,

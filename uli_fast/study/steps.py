@@ -15,7 +15,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from uli_fast import _check
-from uli_fast.errors import ArgumentError, ConflictingRewardError, UnsupportedError
+from uli_fast.errors import (
+    ArgumentError,
+    ConflictingRewardError,
+    UnknownDecisionError,
+    UnsupportedError,
+)
 from uli_fast.players._queue import plain
 from uli_fast.study.core import StudyCore
 from uli_fast.study.events import NewEvent
@@ -181,25 +186,60 @@ class StudySteps(StudyCore):
 
     # Telling.
 
-    def _telling(self, decision_id: Any, *outcome: Any) -> Step:
-        return Step(lambda draft: self._take_in([self._outcome(decision_id, outcome)], draft))
+    def _telling(self, decision_id: Any, *outcome: Any, request_id: Any = None) -> Step:
+        return self._told(decision_id, request_id, lambda: self._outcome(decision_id, outcome))
 
-    def _telling_missing(self, decision_id: Any, reason: Any) -> Step:
-        return Step(lambda draft: self._take_in([self._missing(decision_id, reason)], draft))
+    def _telling_missing(self, decision_id: Any, reason: Any, request_id: Any = None) -> Step:
+        return self._told(decision_id, request_id, lambda: self._missing(decision_id, reason))
 
-    def _telling_many(self, outcomes: Any) -> Step:
+    def _told(self, decision_id: Any, request_id: Any, read: Callable[[], Told]) -> Step:
+        key = None if request_id is None else _check.key("request_id", request_id)
+
+        def run(draft: Draft) -> None:
+            self._check_request(decision_id, key, draft)
+            self._take_in([read()], draft)
+
+        return Step(run, [] if key is None else [key])
+
+    def _check_request(self, decision_id: Any, key: str | None, draft: Draft) -> None:
+        """Refuse a decision that was asked for with another request.
+
+        Where an older state was put in place of a study, ids that were given are given again.
+        """
+        if key is None:
+            return
+        position, last = self._replay.position(decision_id), self._replay.last.sequence
+        event = self._replay.source.asked(key)
+        known = None if event is None or event.sequence > last else event.decision
+        if (draft.asked[key].id if key in draft.asked else known) != position + 1:
+            raise UnknownDecisionError(
+                "request_id",
+                f"decision {position + 1} was not asked for with {_check.shown(key)}; if an older "
+                "state was put in place of the study, ask again with that request first",
+            )
+
+    def _telling_many(self, outcomes: Any, request_ids: Any = None) -> Step:
         rows = _check.told("outcomes", outcomes)
-        return Step(lambda draft: self._take_in(self._read_rows(rows), draft))
+        keys = _check.requests_of_each("request_ids", request_ids, len(rows))
 
-    def _read_rows(self, rows: Iterable[Sequence[Any]]) -> list[Told]:
+        def run(draft: Draft) -> None:
+            self._take_in(self._read_rows(rows, keys, draft), draft)
+
+        return Step(run, [key for key in keys if key is not None])
+
+    def _read_rows(
+        self, rows: Sequence[Sequence[Any]], keys: Sequence[str | None], draft: Draft
+    ) -> list[Told]:
         """Check several outcomes, and which of them are news."""
         told = []
-        for i, (id, *outcome) in enumerate(rows):
+        for i, ((id, *outcome), key) in enumerate(zip(rows, keys, strict=True)):
             missing = len(outcome) == 2 and outcome[0] is None
             try:
+                self._check_request(id, key, draft)
                 read = self._missing(id, outcome[1]) if missing else self._outcome(id, outcome)
             except ArgumentError as problem:
-                problem.add_note(f"in outcomes[{i}]")
+                if len(rows) > 1:
+                    problem.add_note(f"in outcomes[{i}]")
                 raise
             told.append(read)
         return told

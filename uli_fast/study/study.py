@@ -214,32 +214,42 @@ class Study(StudySteps):
 
     # Telling.
 
-    def tell(self, decision_id: int, *outcome: Any) -> None:
+    def tell(self, decision_id: int, *outcome: Any, request_id: str | None = None) -> None:
         """Give the reward of a decision, or for policies the states and actions of its episode.
 
         It is on the disk when this returns. Telling the same again changes nothing; something
-        else is a ConflictingRewardError.
+        else is a ConflictingRewardError. With ``request_id``, a decision that was asked for with
+        another one is an UnknownDecisionError: so an id that was given before an older state was
+        put in place of the study is never taken for one that was given after.
         """
         with self._turn():
             self._get_ready(to_write=True)
-            self._alone(self._telling(decision_id, *outcome), "tell")
+            step = self._telling(decision_id, *outcome, request_id=request_id)
+            self._alone(step, "tell")
 
-    def tell_missing(self, decision_id: int, reason: str) -> None:
-        """Say that an outcome will never come, and why; saying it again changes nothing."""
+    def tell_missing(self, decision_id: int, reason: str, request_id: str | None = None) -> None:
+        """Say that an outcome will never come, and why; saying it again changes nothing.
+
+        ``request_id`` is as for ``tell``.
+        """
         with self._turn():
             self._get_ready(to_write=True)
-            self._alone(self._telling_missing(decision_id, reason), "missing")
+            self._alone(self._telling_missing(decision_id, reason, request_id), "missing")
 
-    def tell_many(self, outcomes: Iterable[tuple[Any, ...]]) -> None:
+    def tell_many(
+        self,
+        outcomes: Iterable[tuple[Any, ...]],
+        request_ids: Iterable[str | None] | None = None,
+    ) -> None:
         """Give the outcomes of several decisions in one write: ``(decision_id, reward)`` each.
 
         For policies ``(decision_id, states, actions)``; ``(decision_id, None, reason)`` is an
-        outcome that will never come. All are on the disk when this returns. If anything is
-        refused, nothing has been told.
+        outcome that will never come. ``request_ids`` are those of the decisions, as for ``tell``.
+        All are on the disk when this returns. If anything is refused, nothing has been told.
         """
         with self._turn():
             self._get_ready(to_write=True)
-            self._alone(self._telling_many(outcomes), "many")
+            self._alone(self._telling_many(outcomes, request_ids), "many")
 
     def tell_block(self, sums: Mapping[Any, tuple[Any, ...]], block_id: str) -> None:
         """Give counts and sums of plays that were handed out by ``allocation``.
