@@ -34,7 +34,6 @@ import tempfile
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -224,8 +223,7 @@ class Journal(JournalReader):
 
         ``point`` is what crash tests call it.
         """
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
-        events = chained(last, entries, now, __version__)
+        events = chained(last, entries, __version__)
         with self._writing(point):
             if point == "create":
                 for statement in SCHEMA:
