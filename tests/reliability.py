@@ -239,6 +239,15 @@ CHECKS = (
         "threads are at work; children that use it, close it, drop it",
         pytest("tests/service/test_forks.py", slow=True),
     ),
+    Check(
+        "B31",
+        "outcomes late, out of order, told twice, never told: nothing waits for ever, certificates "
+        "are true, every replay is equal",
+        "2,000 studies of four learners with a window, settled as 0, as .25 and as missing, delta "
+        ".5; successes of the best arm are held back most often; a plain model beside each",
+        ("-m", "tests.study.lateness", "2000"),
+        first=pytest(f"{STUDY}/test_windows.py"),
+    ),
 )
 
 

@@ -167,6 +167,10 @@ class GuaranteeWarning(UserWarning):
     """The run goes on, but no guarantee covers it."""
 
 
+class DelayWarning(UserWarning):
+    """Much that is known is not learned from: it waits for an outcome of an earlier decision."""
+
+
 class SaturationWarning(UserWarning):
     """A phase of policy elimination was too short for its estimates to mean anything."""
 

@@ -293,7 +293,7 @@ def test_those_who_see_counts_see_nothing_by_arm(serve, roles):
             why = " ".join(seen.id("blinded")["text"].split())
             assert word not in body.replace(why, "").lower(), word
         # Words, tables behind the figures, labels of axes: no number that only an arm has.
-        known = {float(m.known + more) for m in audit.overview.moments for more in (0, m.awaited)}
+        known = {float(m.settled + more) for m in audit.overview.moments for more in (0, m.awaited)}
         known |= {float(m.sequence) for m in audit.overview.moments}
         assert not numbers(html) & (secret - known - common)
         assert "360 decisions so far." in seen.text

@@ -16,7 +16,7 @@ from uli_fast.errors import (
     StudyUnavailableError,
     UnknownDecisionError,
 )
-from uli_fast.study import postgres
+from uli_fast.study import events
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -117,13 +117,7 @@ def test_late_workers_decide_as_one_that_was_never_late(name, database):
 
 def test_the_same_event_in_the_same_microsecond_is_still_another_s(both, monkeypatch):
     """Two questions without a key that look alike to the last bit are two."""
-
-    class Frozen(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return datetime(2026, 1, 1, tzinfo=UTC)
-
-    monkeypatch.setattr(postgres, "datetime", Frozen)
+    monkeypatch.setattr(events, "now", lambda: datetime(2026, 1, 1, tzinfo=UTC))
     early, late = both
     assert [early.ask().id, late.ask().id, early.ask().id, late.ask().id] == [1, 2, 3, 4]
     assert len(early.history()) == 4

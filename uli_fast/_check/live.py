@@ -74,6 +74,13 @@ def requests_of_each(name: str, value: Any, many: int) -> list[str | None]:
     return [None if one is None else key(name, one) for one in found]
 
 
+def flag(name: str, value: Any) -> bool:
+    """Return what is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentError(name, f"must be True or False, got {shown(value)}")
+    return bool(value)
+
+
 def told(name: str, value: Any) -> list[tuple[Any, ...]]:
     """Return outcomes that are told at once: the id of a decision, and what became of it."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):

@@ -45,3 +45,13 @@ def cut(name: str, most: int) -> str:
         return name
     end = "\u2069" if name.endswith("\u2069") else ""
     return name[: most - 1] + "…" + end
+
+
+_UNITS = (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
+
+
+def span(seconds: float, whole: bool = False) -> str:
+    """Return a time in the largest unit of which there are two, or rounded down to whole ones."""
+    name, size = next((unit for unit in _UNITS if seconds >= 2.0 * unit[1]), _UNITS[-1])
+    many = seconds // size if whole else seconds / size
+    return f"{many:,.6g} {name if many == 1.0 else name + 's'}"

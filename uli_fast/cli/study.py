@@ -11,6 +11,7 @@ from uli_fast import _check
 
 if TYPE_CHECKING:
     from uli_fast.study.audit import Audit
+    from uli_fast.study.overview import Overview
 
 FILE = click.argument("file", type=click.Path())  # a string: paths have no two slashes in a row
 NAME = click.option("--name", help="Of the study, if FILE is the address of a database.")
@@ -75,8 +76,15 @@ def _heading(found: Audit) -> str:
     return (
         f"{_safe(str(found.path))}: {_safe(repr(found.learner), 200)}\n"
         f"{len(found.history)} decisions: {count['reward']} with a reward, "
-        f"{count['missing']} missing, {count['pending']} pending{blocks}"
+        f"{count['missing']} missing, {count['pending']} pending{blocks}{_window(found.overview)}"
     )
+
+
+def _window(overview: Overview) -> str:
+    from uli_fast.report.watch.words import plain, window
+
+    said = plain(window(overview))
+    return f"\nwindow: {said}" if said else ""
 
 
 def _echo_arms(found: Audit) -> None:
@@ -103,6 +111,8 @@ def _echo_certificate(found: Audit) -> None:
 
 
 def _echo_pending(found: Audit) -> None:
+    if found.held:
+        click.echo(f"held up: {_safe(found.held)}")
     waiting = found.pending
     for record in waiting[:10]:
         key = "" if record.request_id is None else f", {_safe(record.request_id)}"

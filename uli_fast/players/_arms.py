@@ -149,6 +149,20 @@ class Player(RewardPlayer[Decision]):
             for label, lo, hi in zip(self.labels, lower, upper, strict=True)
         }
 
+    def means(self) -> F64:
+        """Return the mean of what was learned from for each arm; NaN where that is nothing.
+
+        Where intervals of earlier rounds are kept, chance may have it outside: then it is the
+        nearest end.
+        """
+        state, came = self.arm_state, self.came()
+        means = state.total / np.maximum(came, 1)
+        if math.isfinite(self.low):
+            means = self.low + self.scale * means
+        low, high = np.array(list(self.intervals().values())).T
+        found: F64 = np.where(low <= high, np.clip(means, low, high), means)
+        return np.where(came > 0, found, math.nan)
+
     def certificate(self) -> Certificate:
         """Return what is certain about every active arm, from settled rewards alone.
 

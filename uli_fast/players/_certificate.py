@@ -44,6 +44,7 @@ class Certificate(NamedTuple):
     active: tuple[int | str, ...] | int
     proved: bool  # False: the bound is a user's claim
     assumes: tuple[str, ...] = ()  # everything that is believed and was not checked
+    held: str = ""  # of a study: outcomes that are known and not in it, and what they wait for
 
     def __repr__(self) -> str:
         """Say in words what is certain, and in which unit."""
@@ -52,7 +53,8 @@ class Certificate(NamedTuple):
             active = len(active)
         return (
             f"Certificate({self.sentence}; round={self.round}, envelope={self.envelope:.6g}, "
-            f"active={_many(active)}, assumes={self.assumes!r})"
+            f"active={_many(active)}, assumes={self.assumes!r}"
+            f"{f', held={self.held!r}' if self.held else ''})"
         )
 
     @property
@@ -75,6 +77,7 @@ class Certificate(NamedTuple):
             ("from round", f"{self.round:,}"),
             ("F alone", f"{self.envelope:.6g}"),
             *(("assumes", each) for each in self.assumes),
+            *((("held up", self.held),) if self.held else ()),
         ]
         return facts(self.sentence[:1].upper() + self.sentence[1:], rows)
 
@@ -116,6 +119,12 @@ def gap_bound(lower: F64, upper: F64, active: B1) -> float:
     second, first = np.partition(high, -2)[-2:]
     others = np.where(high == first, second, first)  # equal ones are each other's others
     return max(0.0, float((others - low).max()))
+
+
+def waiting(outcomes: int, decision: int) -> str:
+    """Say what holds up outcomes that are known."""
+    wait = "1 outcome waits" if outcomes == 1 else f"{outcomes:,} outcomes wait"
+    return f"{wait} behind decision {decision}"
 
 
 def left_out(count: int) -> NoGuaranteeError:

@@ -19,7 +19,7 @@ from uli_fast._support.html import as_shown, facts, listing
 from uli_fast._support.text import without_addresses
 from uli_fast._support.versions import other_format
 from uli_fast.errors import ArgumentError, StateError, UliError
-from uli_fast.players._certificate import Certificate
+from uli_fast.players._certificate import Certificate, waiting
 from uli_fast.players._descriptions import describe, own_code
 from uli_fast.players._queue import DecisionQueue
 
@@ -120,13 +120,16 @@ class LivePlayer:
             certain = self.certificate().sentence
         except UliError as reason:
             certain = f"nothing: {reason}"
-        asked, awaited = len(self.queue), len(self.pending)
-        return [
+        asked, awaited, settled = len(self.queue), len(self.pending), self.queue.settled
+        found = [
             ("decides on", self._what()),
             ("in play", self._in_play()),
             ("decisions", f"{asked:,} asked, {asked - awaited:,} told, {awaited:,} awaited"),
             ("certain", certain),
         ]
+        if held := asked - settled - awaited:
+            found.append(("held up", waiting(held, settled + 1)))
+        return found
 
     def _in_play(self) -> str:
         """Say who is in play."""

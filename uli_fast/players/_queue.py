@@ -103,6 +103,10 @@ class DecisionQueue:
             raise StateError("id", f"decision {position + 1} is settled, and was forgotten")
         return self.recall(position)
 
+    def awaits(self, position: int) -> bool:
+        """Return whether nothing is known yet of what became of a decision."""
+        return position >= self.settled and self.became(position) == (None, None)
+
     @property
     def waiting(self) -> bool:
         """Whether a decision is not settled."""

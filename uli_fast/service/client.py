@@ -20,6 +20,8 @@ from uli_fast.players.policy_elimination import PolicyDecision
 from uli_fast.service import schemas as s
 from uli_fast.service.wire import Wire
 from uli_fast.study.history import RECORDS, BlockRecord, History
+from uli_fast.study.replay import Held
+from uli_fast.study.window import Window
 
 PAGE = 1000  # records that are fetched at once
 
@@ -97,8 +99,13 @@ class Client:
         self,
         outcomes: Iterable[tuple[Any, ...]],
         request_ids: Iterable[str | None] | None = None,
+        only_pending: bool = False,
     ) -> None:
-        """Give the outcomes of several decisions at once, all of them or none."""
+        """Give the outcomes of several decisions at once, all of them or none.
+
+        With ``only_pending`` those are left out whose outcome is known already, whatever it is.
+        """
+        only = _check.flag("only_pending", only_pending)
         rows, given = [], _check.told("outcomes", outcomes)
         keys = _check.requests_of_each("request_ids", request_ids, len(given))
         for i, (id, *outcome) in enumerate(given):
@@ -110,7 +117,7 @@ class Client:
                 if len(given) > 1:
                     problem.add_note(f"in outcomes[{i}]")
                 raise
-        self._wire.post("/v1/tell-many", {"outcomes": rows})
+        self._wire.post("/v1/tell-many", {"outcomes": rows, "only_pending": only})
 
     def tell_block(self, sums: Mapping[Any, tuple[Any, ...]], block_id: str) -> None:
         """Give counts and sums of plays that were handed out by ``allocation``."""
@@ -175,6 +182,23 @@ class Client:
         """How many more decisions F allows for before outcomes are told; None: any number."""
         return self._about().room
 
+    @property
+    def window(self) -> Window | None:
+        """How long outcomes may take, in ``seconds``, and what stands for one that took longer."""
+        found = self._about().window
+        return None if found is None else Window(found.seconds, found.then)
+
+    @property
+    def windows(self) -> dict[str, int]:
+        """How many windows the study has closed by itself, and how many outcomes came later."""
+        return dict(self._about().windows)
+
+    @property
+    def held(self) -> Held | None:
+        """What holds up outcomes that are known: how many, which decision, asked when."""
+        found = self._about().held
+        return None if found is None else Held(found.outcomes, found.decision, found.asked)
+
     def recommend(self) -> Any:
         """Return what looks best so far among what is still in play."""
         return _arm(self._wire.get("/v1/recommend", s.RecommendAnswer).arm)
@@ -189,7 +213,8 @@ class Client:
         c = self._wire.get("/v1/certificate", s.CertificateAnswer)
         bound, envelope = _or(c.bound, math.inf), _or(c.envelope, math.inf)
         active = tuple(c.active) if isinstance(c.active, list) else c.active
-        return Certificate(c.round, bound, envelope, c.delta, active, c.proved, tuple(c.assumes))
+        about = (c.delta, active, c.proved, tuple(c.assumes), c.held)
+        return Certificate(c.round, bound, envelope, *about)
 
     def pending(self, older_than: float | timedelta | None = None) -> History:
         """Return the decisions whose outcome is awaited, or only those asked for that long ago."""

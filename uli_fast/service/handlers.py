@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from uli_fast import _check
 from uli_fast.errors import ArgumentError
 from uli_fast.service import schemas as s
 from uli_fast.service.metrics import MEDIA
+from uli_fast.study import events as clock
 from uli_fast.study.past import block
 from uli_fast.study.replay import shown
 from uli_fast.study.study import Study
@@ -101,7 +103,7 @@ async def tell_many(request: Request) -> None:
             rows.append((one.decision_id, None, one.reason))
         else:
             raise ArgumentError("outcomes", "an outcome that came needs no reason")
-    await request.do("tell_many", rows, keys, events=len(rows))
+    await request.do("tell_many", rows, keys, body.only_pending, events=len(rows))
 
 
 async def tell_missing(request: Request) -> None:
@@ -165,15 +167,21 @@ async def active(request: Request) -> s.ActiveAnswer:
 
 async def about(request: Request) -> s.StudyAnswer:
     """Say what the study is."""
-    return await request.service.desk.look(
-        lambda study: s.StudyAnswer(
-            repr(study.learner),
-            list(study.arms),
-            list(study.outcome_names),
-            study.begun,
-            study.versions,
-            study.room,
-        )
+    return await request.service.desk.look(_about)
+
+
+def _about(study: Study) -> s.StudyAnswer:
+    window, held = study.window, study.held
+    return s.StudyAnswer(
+        repr(study.learner),
+        list(study.arms),
+        list(study.outcome_names),
+        study.begun,
+        study.versions,
+        study.room,
+        None if window is None else s.WindowAnswer(*window),
+        study.windows,
+        None if held is None else s.HeldAnswer(*held),
     )
 
 
@@ -234,16 +242,14 @@ async def audit(request: Request) -> s.AuditAnswer:
         found.certificate,
         found.recommended,
         list(found.assumes),
+        found.held,
     )
 
 
 async def metrics(request: Request) -> Page:
     """Give counters and histograms as Prometheus reads them."""
-    look: Any = lambda study: (study.head.sequence, study.awaited)  # noqa: E731
-    events, awaited = await request.service.desk.look(look)
-    text = request.service.metrics.text(
-        queue_length=request.service.desk.waiting, events=events, decisions_awaited=awaited
-    )
+    found = await request.service.desk.look(_gauges)
+    text = request.service.metrics.text(queue_length=request.service.desk.waiting, **found)
     return Page(text.encode(), MEDIA)
 
 
@@ -261,6 +267,21 @@ async def ready(request: Request) -> s.HealthAnswer:
     """Say that the study can be reached."""
     await request.service.look()
     return s.HealthAnswer("ok")
+
+
+def _gauges(study: Study) -> dict[str, int]:
+    """Return what stands at a number in a study."""
+    held, windows = study.held, study.windows
+    since = clock.now() if held is None else datetime.fromisoformat(held.asked)
+    return {
+        "events": study.head.sequence,
+        "decisions_awaited": study.awaited,
+        "outcomes_held": 0 if held is None else held.outcomes,
+        "held_by_decision": 0 if held is None else held.decision,
+        "held_seconds": max(int((clock.now() - since).total_seconds()), 0),
+        "windows_closed": windows["closed"],
+        "outcomes_late": windows["late"],
+    }
 
 
 def _limit(query: Mapping[str, str]) -> int:

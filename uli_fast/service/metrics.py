@@ -81,4 +81,9 @@ GAUGES = {
     "queue_length": "Calls that wait for the study.",
     "events": "Events in the journal.",
     "decisions_awaited": "Decisions whose outcome is awaited.",
+    "outcomes_held": "Outcomes that are known and wait for that of an earlier decision.",
+    "held_by_decision": "The decision that they wait for; 0: for none.",
+    "held_seconds": "Seconds since that decision was asked for.",
+    "windows_closed": "Outcomes that were settled by the window, not told in time.",
+    "outcomes_late": "Outcomes that came after their window, and were not used.",
 }

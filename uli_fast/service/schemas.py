@@ -96,6 +96,9 @@ class TellManyBody(Sent):
     """Outcomes that are told at once: all of them or none."""
 
     outcomes: list[OutcomeBody]
+    only_pending: Annotated[
+        bool, Meta(description="Leave out those of which something is known already.")
+    ] = False
 
 
 class BlockRow(Sent):
@@ -144,6 +147,9 @@ class RecordAnswer(Struct, omit_defaults=True):
     reward: float | None
     reason: str | None
     told: Time | None
+    late: Annotated[
+        float | None, Meta(description="What came after the window, and was not used.")
+    ] = None
     states: list[int] | UnsetType | None = UNSET
     actions: list[int] | UnsetType | None = UNSET
 
@@ -210,6 +216,9 @@ class CertificateAnswer(Struct):
     proved: bool
     assumes: list[str]
     words: Annotated[str, Meta(description="The certificate in a sentence.")]
+    held: Annotated[
+        str, Meta(description="What outcomes that are known wait for; empty: for nothing.")
+    ]
 
 
 class IntervalRow(Struct):
@@ -262,6 +271,21 @@ class ActiveAnswer(Struct):
     ]
 
 
+class WindowAnswer(Struct):
+    """How long outcomes may take, and what stands for one that took longer."""
+
+    seconds: float
+    then: Annotated[float | None, Meta(description="A reward; null: it is missing.")]
+
+
+class HeldAnswer(Struct):
+    """Outcomes that are known and not learned from, and the decision that they wait for."""
+
+    outcomes: int
+    decision: Id
+    asked: Time
+
+
 class StudyAnswer(Struct):
     """What the study is."""
 
@@ -272,6 +296,15 @@ class StudyAnswer(Struct):
     versions: dict[str, str]
     room: Annotated[
         int | None, Meta(description="Decisions before outcomes are told; null: any number.")
+    ]
+    window: Annotated[
+        WindowAnswer | None, Meta(description="How long outcomes may take; null: for ever.")
+    ]
+    windows: Annotated[
+        dict[str, int], Meta(description="How many were closed, and outcomes that came late.")
+    ]
+    held: Annotated[
+        HeldAnswer | None, Meta(description="What known outcomes wait for; null: for nothing.")
     ]
 
 
@@ -322,6 +355,7 @@ class AuditAnswer(Struct):
     certificate: str
     recommended: str
     assumes: list[str]
+    held: str
 
 
 class ProblemAnswer(Struct, omit_defaults=True):

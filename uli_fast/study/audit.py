@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from uli_fast.errors import StudyDivergedError, StudyError
+from uli_fast.study import events as clock
 from uli_fast.study.address import Address
-from uli_fast.study.course import StudyCourse, StudyDrop, sum_of
+from uli_fast.study.course import StudyCourse, StudyDrop
 from uli_fast.study.events import Event
 from uli_fast.study.history import BlockRecord, History
 from uli_fast.study.interface import read_journal
 from uli_fast.study.overview import ArmLine, Begun, Overview, overview_of
 from uli_fast.study.past import Listed, Past
 from uli_fast.study.replay import StudyReplay, as_study_error
-from uli_fast.study.sentences import assumed, certificate_words, recommended
+from uli_fast.study.sentences import held_up
 from uli_fast.study.setup import Setup, first_content
 from uli_fast.study.snapshots import Snapshot, check
 
@@ -53,7 +53,7 @@ class Audit:
     @property
     def reasons(self) -> Counter[str]:
         """Why outcomes are missing, and how often."""
-        return Counter(r.reason for r in self.history if r.reason is not None)
+        return Counter(r.reason for r in self.history if r.status == "missing")
 
     @property
     def block_words(self) -> str:
@@ -63,6 +63,11 @@ class Audit:
         plays, missing = (sum(getattr(b, x) for b in self.blocks) for x in ("plays", "missing"))
         many = "1 block" if len(self.blocks) == 1 else f"{len(self.blocks)} blocks"
         return f"{many} of sums: {plays - missing} rewards, {missing} missing"
+
+    @property
+    def held(self) -> str:
+        """What outcomes that are known wait for, and how to settle it; "" if for nothing."""
+        return held_up(self.overview.held, self.overview.window, clock.now())
 
     @property
     def pending(self) -> History:
@@ -92,7 +97,7 @@ def audited(
         about = {key: value for key, value in record.items() if key != "versions"}
         setup = Setup.recorded(about, learner, arms)
         source = Listed(events)
-        replay = StudyReplay(path, source, first, setup.start())
+        replay = StudyReplay(path, source, first, setup.start(), setup.window)
         made_with = {str(k): str(v) for k, v in record.get("versions", {}).items()}
     replay.course = course = StudyCourse(replay)
     snapshots = {snapshot.sequence: snapshot for snapshot in kept}
@@ -103,6 +108,7 @@ def audited(
     for sequence in snapshots:
         raise StudyDivergedError(f"{path}: there is a snapshot of event {sequence}, which is gone")
     history, blocks = Past(path, first).read(source, replay.player, replay.last)
+    overview = overview_of(replay, course, Begun(setup.learner, first.time, made_with))
     return Audit(
         path=path,
         learner=setup.learner,
@@ -113,14 +119,14 @@ def audited(
         head=events[-1].hash,
         history=history,
         blocks=blocks,
-        arms=_arm_lines(replay.player, history, blocks),
-        drops=tuple(course.drops),
-        certificate=certificate_words(replay.player),
-        recommended=recommended(replay.player),
-        bounded=math.isfinite(replay.player.low),
-        widens=replay.player.widens and math.isfinite(replay.player.low),
-        assumes=assumed(replay.player),
-        overview=overview_of(replay, course, Begun(setup.learner, first.time, made_with)),
+        arms=overview.arms,
+        drops=overview.drops,
+        certificate=overview.certificate,
+        recommended=overview.recommended,
+        bounded=overview.bounded,
+        widens=overview.widens,
+        assumes=overview.assumes,
+        overview=overview,
     )
 
 
@@ -133,30 +139,3 @@ def _check_snapshot(replay: StudyReplay, snapshot: Snapshot, first: Event) -> No
                 f"{replay.path}: the snapshot of event {snapshot.sequence} is not what the events "
                 "lead to; they are in order so far"
             )
-
-
-def _arm_lines(player: Any, history: History, blocks: Iterable[BlockRecord]) -> tuple[ArmLine, ...]:
-    if not player.labels:
-        return ()
-    active, intervals = player.active, player.intervals()
-    counts = {arm: Counter[str]() for arm in player.labels}
-    sums: dict[Any, list[float]] = {arm: [] for arm in player.labels}
-    for record in history:
-        counts[record.arm][record.status] += 1
-        sums[record.arm].append(record.reward or 0.0)
-    for block in blocks:
-        for arm, (plays, total, missing) in block.sums.items():
-            counts[arm].update(reward=plays - missing, missing=missing)
-            sums[arm].append(total)
-    return tuple(
-        ArmLine(
-            arm,
-            arm in active,
-            n["reward"],
-            n["missing"],
-            n["pending"],
-            sum_of(sums[arm]) / n["reward"] if n["reward"] else None,
-            *intervals[arm],
-        )
-        for arm, n in counts.items()
-    )

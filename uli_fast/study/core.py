@@ -98,10 +98,16 @@ class StudyCore(FollowedStudy):
             self._play_again()
         elif self._journal is not None and self._journal.shared:
             self._catch_up(self._journal)
+        if self._journal is not None and self._replay.window is not None:
+            self._close_windows(to_write)
         if self._course is not None:
             self._course.look(self._replay)
         if to_write:
             self._save()
+
+    def _close_windows(self, to_write: bool) -> None:
+        """Settle what was not told in time."""
+        raise NotImplementedError
 
     def _add(self, entries: Sequence[NewEvent], point: str) -> list[Event]:
         assert self._journal is not None
@@ -166,7 +172,8 @@ class StudyCore(FollowedStudy):
         if self._saved is not None:
             replay = StudyReplay.restored(self.path, self._journal, self._setup, self._saved)
         else:
-            replay = StudyReplay(self.path, self._journal, self._first, self._setup.start())
+            player, window = self._setup.start(), self._setup.window
+            replay = StudyReplay(self.path, self._journal, self._first, player, window)
         replay.course = self._course
         replay.replay(self._journal.events(replay.last))
         self._replay = replay

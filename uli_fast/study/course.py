@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64
+from uli_fast.study.events import has_reward
 
 if TYPE_CHECKING:
     from uli_fast.study.events import Event
@@ -47,13 +48,13 @@ class Moment(NamedTuple):
     oldest: str | None  # when the oldest that is awaited was asked for
     bound: float | None  # of the certificate; None where nothing is certified
     counts: I64  # (K, 3) rewards, missing, awaited
-    means: F64  # (K,) of the rewards that came; NaN where none did
+    means: F64  # (K,) of the outcomes that were learned from; NaN where there is none
     intervals: F64  # (K, 2)
     active: B1  # (K,) in play
 
     @property
-    def known(self) -> int:
-        """Outcomes that are in, missing ones among them."""
+    def settled(self) -> int:
+        """Plays of which it is known what became of them, or that nothing will."""
         return self.rewards + self.missing
 
     @property
@@ -87,9 +88,6 @@ class StudyCourse:
         # By arm and reason; None is the arm where there are none, and the reason of those that
         # are too many to be told apart.
         self.reasons: Counter[tuple[Any, str | None]] = Counter()
-        self._sums: list[list[float]] = [[] for _ in self.labels]
-        # The sums at moments whose means are not known, as what came before is not, by the events.
-        self._sums_at: dict[int, list[list[float]]] = {}
         self._index = {arm: i for i, arm in enumerate(self.labels)}
         self.counts: I64 = np.zeros((max(len(self.labels), 1), 3), np.int64)
         self.blocks, self.in_blocks = 0, (0, 0)  # how many, plays in them, missing ones
@@ -125,15 +123,13 @@ class StudyCourse:
             return
         a = self._index[arm] if self.labels else 0
         self.counts[a, AWAITED] -= 1
-        if event.kind == "missing":
+        if has_reward(event.kind, content):
+            self.counts[a, REWARDS] += 1
+        else:
             self.counts[a, MISSING] += 1
             key = arm if self.labels else None, content["reason"]
             many = len(self.reasons) >= MOST_REASONS and key not in self.reasons
             self.reasons[key[0], None if many else key[1]] += 1
-        else:
-            self.counts[a, REWARDS] += 1
-            if self.labels:
-                add_exactly(self._sums[a], float(content["reward"]))
         self._compare(event, active)
 
     def told_block(self, event: Event, content: Mapping[str, Any], active: B1) -> None:
@@ -141,9 +137,12 @@ class StudyCourse:
         if self._is_news(event):
             rows = [(self._index[arm], row) for arm, *row in content["sums"]]
             self._add_block(rows)
-            for a, (_, total, _) in rows:
-                add_exactly(self._sums[a], float(total))
             self._compare(event, active)
+
+    def passed(self, event: Event) -> None:
+        """Note an event from which nothing follows."""
+        if self._is_news(event):
+            self._noted(event)
 
     def _add_block(self, rows: Iterable[tuple[int, Sequence[Any]]]) -> None:
         self.blocks += 1
@@ -175,8 +174,6 @@ class StudyCourse:
         sequence = replay.last.sequence
         if sequence < self._next or sequence != self.last:
             return
-        if not self.whole:
-            self._sums_at[sequence] = [list(x) for x in self._sums]
         self.moments.append(self.moment(replay))
         while len(self.moments) > self._most + PER_OCTAVE * sequence.bit_length():
             self.step *= 2
@@ -199,48 +196,19 @@ class StudyCourse:
             None if waiting is None else waiting.record.asked,
             _bound(player),
             self.counts[:K].copy(),
-            _with_nan(self.means()),
+            player.means() if K else np.zeros(0),
             np.array(list(player.intervals().values()) if K else []).reshape(K, 2),
             self.active.copy(),
         )
 
-    @property
-    def whole(self) -> bool:
-        """Whether it begins with the study."""
-        return self.begins == 1
-
-    def means(self) -> list[float | None]:
-        """Return the mean of the rewards of each arm that came, rounded once; None if unknown."""
-        if not self.whole:
-            return [None] * len(self.labels)
-        return _means(self._sums, self.counts)
-
     def prepend(self, earlier: StudyCourse) -> None:
         """Take over what came before, from another course that ends where this one began."""
-        for sums in (self._sums, *self._sums_at.values()):
-            for mine, theirs in zip(sums, earlier._sums, strict=True):
-                for x in theirs:
-                    add_exactly(mine, x)
-        found = []
-        for m in self.moments:
-            means = _means(self._sums_at[m.sequence], m.counts) if self.labels else []
-            found.append(m._replace(means=_with_nan(means)))
-        self._sums_at = {}
         self.reasons = earlier.reasons + self.reasons
         self.drops = earlier.drops + self.drops
-        moments = [m for m in earlier.moments if m.sequence < self.begins] + found
+        moments = [m for m in earlier.moments if m.sequence < self.begins] + self.moments
         self.step = max(self.step, earlier.step)
         self.moments = thinned(moments, self.step)
         self.begins = earlier.begins
-
-
-def _means(sums: Sequence[Sequence[float]], counts: I64) -> list[float | None]:
-    rewards = counts[:, REWARDS].tolist()
-    return [sum_of(x) / n if n else None for x, n in zip(sums, rewards, strict=False)]
-
-
-def _with_nan(means: Iterable[float | None]) -> F64:
-    return np.array([math.nan if mean is None else mean for mean in means])
 
 
 def thinned(moments: Sequence[Moment], step: int) -> list[Moment]:
@@ -271,30 +239,3 @@ def _bound(player: Any) -> float | None:
         return float(player.certificate().bound)
     except Exception:  # nothing is certified; or a user's own f was asked, and raised anything
         return None
-
-
-def add_exactly(partials: list[float], x: float) -> None:
-    """Add a number to a sum that is held without rounding, as parts that do not overlap.
-
-    Shewchuk's algorithm, as in math.fsum: in whatever order and from whatever pieces numbers are
-    added, the sum is the same. Sums beyond the largest float are infinite.
-    """
-    i = 0
-    for y in partials:
-        if abs(x) < abs(y):
-            x, y = y, x
-        high = x + y
-        low = y - (high - x)
-        if low and math.isfinite(high):
-            partials[i] = low
-            i += 1
-        x = high
-    partials[i:] = [x]
-
-
-def sum_of(partials: Sequence[float]) -> float:
-    """Return a sum that was held without rounding, rounded once."""
-    try:
-        return math.fsum(partials)
-    except (OverflowError, ValueError):  # infinities of both signs
-        return sum(partials)

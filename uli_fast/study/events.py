@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from uli_fast.errors import StudyDivergedError
@@ -59,6 +60,11 @@ class Event(NamedTuple):
         return json.loads(self.payload)
 
 
+def has_reward(kind: str, content: Mapping[str, Any]) -> bool:
+    """Return whether an event gave a decision its outcome, and not a reason why there is none."""
+    return kind == "tell" or (kind == "closed" and "reward" in content)
+
+
 class NewEvent(NamedTuple):
     """What an event is to record; the chain gives the rest."""
 
@@ -80,11 +86,15 @@ def next_event(last: Event | None, *about: Any) -> Event:
     return event._replace(hash=digest(event))
 
 
-def chained(
-    last: Event | None, entries: Iterable[NewEvent], time: str, version: str
-) -> list[Event]:
-    """Return the events that follow another, one for each entry."""
+def now() -> datetime:
+    """Return the time by the clock of whoever drives the study."""
+    return datetime.now(UTC)
+
+
+def chained(last: Event | None, entries: Iterable[NewEvent], version: str) -> list[Event]:
+    """Return the events that follow another, one for each entry, all of this moment."""
     events: list[Event] = []
+    time = now().isoformat(timespec="microseconds")
     for kind, decision, request, content in entries:
         last = next_event(last, kind, decision, request, compact(content), time, version)
         events.append(last)

@@ -1,8 +1,8 @@
 """Crash tests: ``ULI_FAULT="tell-written:3"`` ends the process at the third pass of a point.
 
-The points are ``{create,ask,tell,missing,block,many,snapshot}-{begun,written,committed}``: before
-the transaction, inside it, and after its commit but before the answer. ``many`` is that of
-several events at once; ``written`` is passed after each of them.
+The points are ``{create,ask,tell,missing,block,many,closed,snapshot}-{begun,written,committed}``:
+before the transaction, inside it, and after its commit but before the answer. ``many`` is that of
+several events at once, ``closed`` that of windows; ``written`` is passed after each of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from uli_fast.errors import StudyError
 
 POINTS = tuple(
     f"{kind}-{where}"
-    for kind in ("create", "ask", "tell", "missing", "block", "many", "snapshot")
+    for kind in ("create", "ask", "tell", "missing", "block", "many", "closed", "snapshot")
     for where in ("begun", "written", "committed")
 )
 _passes: Counter[str] = Counter()

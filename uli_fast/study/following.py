@@ -72,7 +72,8 @@ class FollowedStudy(StudyView):
 
     def _from_the_beginning(self) -> StudyReplay:
         """Return a replay of its own that has seen nothing but what the study is."""
-        return StudyReplay(self.path, Listed(()), self._first, self._setup.start())
+        player, window = self._setup.start(), self._setup.window
+        return StudyReplay(self.path, Listed(()), self._first, player, window)
 
     def _read_page(self, last: Event) -> list[Event]:
         """Return the next events after another, in the time that a page takes."""

@@ -26,8 +26,9 @@ class DecisionRecord(NamedTuple):
     asked: str
     status: str  # "pending", "reward" or "missing"
     reward: float | None = None
-    reason: str | None = None  # why it is missing
+    reason: str | None = None  # why it is missing, or was not told
     told: str | None = None
+    late: float | None = None  # what came after the window, and was not used
 
 
 class EpisodeRecord(NamedTuple):
@@ -43,6 +44,7 @@ class EpisodeRecord(NamedTuple):
     reward: float | None = None  # the sum of the known rewards along the episode
     reason: str | None = None
     told: str | None = None
+    late: float | None = None
     states: list[int] | None = None  # of stages 1 to H
     actions: list[int] | None = None
 

@@ -40,7 +40,6 @@ import tempfile
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -222,7 +221,7 @@ class Journal(JournalReader):
         """Put a file in place of the empty one: with its tables, and what the study is."""
         fault("create-begun")
         self._check_place()
-        (event,) = chained(None, [NewEvent("create", None, None, content)], _now(), __version__)
+        (event,) = chained(None, [NewEvent("create", None, None, content)], __version__)
         with refused(self.path, writing=True):
             whole = first_state(event)
             fault("create-written")
@@ -245,7 +244,7 @@ class Journal(JournalReader):
 
         ``point`` is what crash tests call it.
         """
-        events = chained(last, entries, _now(), __version__)
+        events = chained(last, entries, __version__)
         with self._writing(point, [event.payload for event in events]):
             for event in events:
                 self._run(INSERT, event)
@@ -411,10 +410,6 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def read_events(path: Path) -> list[Event]:

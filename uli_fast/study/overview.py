@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from uli_fast import __version__
 from uli_fast.study.course import AWAITED, MISSING, REWARDS, Moment, StudyCourse, StudyDrop
-from uli_fast.study.replay import StudyReplay
+from uli_fast.study.replay import Held, StudyReplay
 from uli_fast.study.sentences import assumed, certificate_words, recommended
+from uli_fast.study.window import Window
 
 MOST_AWAITED = 200  # decisions that are listed, the oldest
 
@@ -24,7 +25,7 @@ class ArmLine(NamedTuple):
     rewards: int
     missing: int
     pending: int
-    mean: float | None  # of the rewards that came
+    mean: float | None  # of the outcomes that were learned from
     low: float
     high: float
 
@@ -56,8 +57,8 @@ class Overview:
     """A study after its last event.
 
     ``reading`` is how far the past has been read, by the numbers of events, where a study was
-    opened from a snapshot and followed from there; None: all of it has. Until then means, reasons
-    and drops are of what has been read.
+    opened from a snapshot and followed from there; None: all of it has. Until then reasons and
+    drops are of what has been read.
     """
 
     name: str  # of the file, or of the study in its database
@@ -74,6 +75,9 @@ class Overview:
     drops: tuple[StudyDrop, ...]
     reasons: tuple[tuple[Any, str | None, int], ...]  # arm, why an outcome is missing, how often
     awaited: tuple[Awaited, ...]  # the oldest
+    held: Held | None  # what holds up outcomes that are known
+    window: Window | None
+    windows: dict[str, int]  # closed by the study, and outcomes that came after that
     certificate: str
     recommended: str
     bounded: bool  # whether outcomes have a declared range
@@ -120,25 +124,28 @@ def overview_of(replay: StudyReplay, course: StudyCourse, begun: Begun) -> Overv
         statuses=statuses,
         blocks=course.blocks,
         in_blocks=course.in_blocks,
-        arms=_arm_lines(player, course, now),
+        arms=_arm_lines(course, now),
         drops=tuple(course.drops),
         reasons=tuple(sorted(reasons, key=lambda x: (-x[2], str(x[0]), x[1] or ""))),
         awaited=tuple(Awaited(x.id, x.arm, x.request_id, x.asked) for x in waiting),
+        held=replay.held,
+        window=replay.window,
+        windows=dict(replay.windows),
         certificate=certificate_words(player),
         recommended=recommended(player),
         bounded=math.isfinite(player.low),
         widens=player.widens and math.isfinite(player.low),
-        assumes=assumed(player),
+        assumes=assumed(replay),
         moments=(*earlier, now),
     )
 
 
-def _arm_lines(player: Any, course: StudyCourse, now: Moment) -> tuple[ArmLine, ...]:
+def _arm_lines(course: StudyCourse, now: Moment) -> tuple[ArmLine, ...]:
     rows = zip(
         course.labels,
         now.active.tolist(),
         *(now.counts[:, column].tolist() for column in (REWARDS, MISSING, AWAITED)),
-        course.means(),
+        [None if math.isnan(mean) else mean for mean in now.means.tolist()],
         *now.intervals.T.tolist(),
         strict=True,
     )

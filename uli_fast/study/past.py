@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
-from uli_fast.study.events import Event
+from uli_fast.study.events import Event, has_reward
 from uli_fast.study.history import RECORDS, BlockRecord, DecisionRecord, EpisodeRecord, History
 
 HELD = 20_000  # records that are kept for the next time
@@ -34,7 +34,7 @@ class Source(Protocol):
         """Return the events of decisions after an event and a decision, the first of them."""
 
     def told_among(self, first: int, last: int) -> list[Event]:
-        """Return the events that say what became of any of these decisions."""
+        """Return the events that say what became of any of these decisions, in their order."""
 
 
 class Listed:
@@ -70,7 +70,7 @@ class Listed:
         return list(islice((e for e in after if (e.decision or 0) > decision), most))
 
     def told_among(self, first: int, last: int) -> list[Event]:
-        """Return the events that say what became of any of these decisions."""
+        """Return the events that say what became of any of these decisions, in their order."""
         told = (e for e in self._events if e.kind != "ask" and e.decision is not None)
         return [e for e in told if first <= (e.decision or 0) <= last]
 
@@ -145,11 +145,11 @@ def page(
 
 def settled(record: Any, event: Event, content: Mapping[str, Any], player: Any) -> Any:
     """Return the record of a decision with what became of it."""
-    found = dict[str, Any](told=event.time)
-    if event.kind == "tell":
+    if event.kind == "late":
+        return record._replace(late=player.outcome(record.id - 1, content["reward"])["reward"])
+    found = dict[str, Any](told=event.time, status="missing", reason=content.get("reason"))
+    if has_reward(event.kind, content):
         found |= {"status": "reward"} | player.outcome(record.id - 1, content["reward"])
-    else:
-        found |= {"status": "missing", "reason": content["reason"]}
     return record._replace(**found)
 
 

@@ -22,7 +22,6 @@ import os
 import uuid
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from uli_fast import __version__
@@ -140,7 +139,7 @@ class PostgresJournal(SnapshotReader):
         return self._listed(sql.ASKS, sequence, decision, most)
 
     def told_among(self, first: int, last: int) -> list[Event]:
-        """Return the events that say what became of any of these decisions."""
+        """Return the events that say what became of any of these decisions, in their order."""
         return self._listed(sql.TOLD_AMONG, first, last)
 
     def _listed(self, statement: str, *values: Any) -> list[Event]:
@@ -190,8 +189,7 @@ class PostgresJournal(SnapshotReader):
 
         ``point`` is what crash tests call it; "written" is passed before they are sent.
         """
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
-        events = chained(last, entries, now, __version__)
+        events = chained(last, entries, __version__)
         self._check_storable(events)
         fault(f"{point}-begun")
         for _ in events:

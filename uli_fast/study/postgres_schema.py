@@ -40,8 +40,9 @@ SCHEMA = (
 )""",
     f"""CREATE UNIQUE INDEX event_request ON uli_fast.event (study, ({REQUEST_HASH}))
   WHERE request IS NOT NULL""",
-    # What became of a decision is looked up by it, and is told once.
-    "CREATE UNIQUE INDEX event_told ON uli_fast.event (study, decision) WHERE kind <> 'ask'",
+    # What became of a decision is looked up by it, and is told once; what came too late, as well.
+    """CREATE UNIQUE INDEX event_told ON uli_fast.event (study, decision, (kind = 'late'))
+  WHERE kind <> 'ask'""",
     """CREATE TABLE uli_fast.snapshot (
   study text COLLATE "C" NOT NULL,
   sequence bigint NOT NULL,
@@ -111,9 +112,10 @@ WHERE study = %s AND sequence >= %s ORDER BY sequence LIMIT %s"""
 EVENT = f"SELECT {_FIELDS} FROM uli_fast.event WHERE study = %s AND sequence = %s"
 ASKED = f"""SELECT {_FIELDS} FROM uli_fast.event
 WHERE study = %s AND request IS NOT NULL AND {REQUEST_HASH} = ANY (%s::bytea[])"""
-TOLD = f"SELECT {_FIELDS} FROM uli_fast.event WHERE study = %s AND decision = %s AND kind <> 'ask'"
+TOLD = f"""SELECT {_FIELDS} FROM uli_fast.event
+WHERE study = %s AND decision = %s AND kind <> 'ask' ORDER BY sequence LIMIT 1"""
 TOLD_AMONG = f"""SELECT {_FIELDS} FROM uli_fast.event
-WHERE study = %s AND decision BETWEEN %s AND %s AND kind <> 'ask'"""
+WHERE study = %s AND decision BETWEEN %s AND %s AND kind <> 'ask' ORDER BY sequence"""
 ASKS = f"""SELECT {_FIELDS} FROM uli_fast.event
 WHERE study = %s AND sequence > %s AND kind = 'ask' AND decision > %s ORDER BY sequence LIMIT %s"""
 LAST_ASK = f"""SELECT {_FIELDS} FROM uli_fast.event

@@ -74,7 +74,8 @@ class JournalReader(SnapshotReader):
 
     def told(self, decision: int) -> Event | None:
         """Return the event that says what became of a decision."""
-        return self._found("SELECT * FROM event WHERE decision = ? AND kind <> 'ask'", decision)
+        told = "SELECT * FROM event WHERE decision = ? AND kind <> 'ask' ORDER BY sequence LIMIT 1"
+        return self._found(told, decision)
 
     def asks(self, sequence: int, decision: int, most: int) -> list[Event]:
         """Return the events of decisions after an event and a decision, the first of them."""
@@ -82,9 +83,9 @@ class JournalReader(SnapshotReader):
         return self._listed(f"{after} ORDER BY sequence LIMIT ?", (sequence, decision, most))
 
     def told_among(self, first: int, last: int) -> list[Event]:
-        """Return the events that say what became of any of these decisions."""
+        """Return the events that say what became of any of these decisions, in their order."""
         among = "SELECT * FROM event WHERE decision BETWEEN ? AND ? AND kind <> 'ask'"
-        return self._listed(among, (first, last))
+        return self._listed(f"{among} ORDER BY sequence", (first, last))
 
     def _listed(self, sql: str, values: tuple[Any, ...]) -> list[Event]:
         with refused(self.path):

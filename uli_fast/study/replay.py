@@ -18,13 +18,15 @@ from uli_fast import _check
 from uli_fast._typing import B1
 from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError
 from uli_fast.players import revived
+from uli_fast.players._certificate import Certificate
 from uli_fast.study import snapshots
 from uli_fast.study.address import Address
 from uli_fast.study.course import StudyCourse, active_of
-from uli_fast.study.events import Event
+from uli_fast.study.events import Event, has_reward
 from uli_fast.study.history import RECORDS, DecisionRecord, EpisodeRecord, History
 from uli_fast.study.past import Source, asked
 from uli_fast.study.setup import Setup
+from uli_fast.study.window import Window
 
 ROUNDING = 1e-9
 STATUSES = ("reward", "missing", "pending")
@@ -37,6 +39,14 @@ class Waiting(NamedTuple):
     record: DecisionRecord | EpisodeRecord
 
 
+class Held(NamedTuple):
+    """Outcomes that are known and not learned from, and the decision that they wait for."""
+
+    outcomes: int
+    decision: int
+    asked: str  # UTC
+
+
 class Saved(NamedTuple):
     """What a replay was after an event, none of it shared with what it is now."""
 
@@ -44,6 +54,7 @@ class Saved(NamedTuple):
     state: dict[str, Any]  # the player's
     waiting: dict[int, Waiting]
     counts: dict[Any, Counter[str]]
+    windows: dict[str, int]
 
     def content(self) -> dict[str, Any]:
         """Return all but the event as JSON has it; records are in the file already."""
@@ -51,14 +62,25 @@ class Saved(NamedTuple):
             "state": self.state,
             "waiting": [[id, one.sequence] for id, one in self.waiting.items()],
             "counts": [[of[x] for x in STATUSES] for of in self.counts.values()],
+            "windows": self.windows,
         }
 
 
 class StudyReplay:
     """A player that has been told what a journal says, up to its last event."""
 
-    def __init__(self, path: Path | Address, source: Source, last: Event, player: Any) -> None:
+    def __init__(
+        self,
+        path: Path | Address,
+        source: Source,
+        last: Event,
+        player: Any,
+        window: Window | None = None,
+    ) -> None:
         self.path, self.source, self.last, self.player = path, source, last, player
+        self.window = window
+        # How many the study has closed by itself, and how many outcomes came after that.
+        self.windows = {"closed": 0, "late": 0}
         self.kind = RECORDS[player.outcome_names]
         self.waiting: dict[int, Waiting] = {}  # by the ids
         # By the arms, where they are listed: how many are pending, have a reward, are missing.
@@ -71,16 +93,17 @@ class StudyReplay:
     def saved(self) -> Saved:
         """Return all that is known, to go on from here later."""
         counts = {arm: Counter(of) for arm, of in self.counts.items()}
-        return Saved(self.last, self.player.state(), dict(self.waiting), counts)
+        waiting, windows = dict(self.waiting), dict(self.windows)
+        return Saved(self.last, self.player.state(), waiting, counts, windows)
 
     @classmethod
     def restored(
         cls, path: Path | Address, source: Source, setup: Setup, saved: Saved
     ) -> StudyReplay:
         """Return a replay as it was when it was saved."""
-        arms = setup.arguments.get("arms")
-        replay = cls(path, source, saved.last, revived(saved.state, setup.learner, arms))
-        replay.waiting = dict(saved.waiting)
+        player = revived(saved.state, setup.learner, setup.arguments.get("arms"))
+        replay = cls(path, source, saved.last, player, setup.window)
+        replay.waiting, replay.windows = dict(saved.waiting), dict(saved.windows)
         replay.counts = {arm: Counter(of) for arm, of in saved.counts.items()}
         return replay
 
@@ -94,7 +117,8 @@ class StudyReplay:
             waiting[id] = Waiting(sequence, asked(event, event.content, self.kind))
         rows = [Counter(dict(zip(STATUSES, row, strict=True))) for row in content["counts"]]
         counts = dict(zip(self.counts, rows, strict=True))
-        return Saved(last, content["state"], waiting, counts)
+        windows = {name: _check.whole(name, content["windows"][name], 0) for name in self.windows}
+        return Saved(last, content["state"], waiting, counts, windows)
 
     def check(self, decisions: int) -> None:
         """Refuse a restored replay that contradicts itself, or the number of decisions."""
@@ -140,16 +164,27 @@ class StudyReplay:
             self._repeat_block(event, content)
             return
         position = self.position(event.decision)
-        if position + 1 not in self.waiting:
+        waiting = self.waiting.get(position + 1)
+        if event.kind == "late":
+            if waiting is not None or not self.windows["closed"]:
+                raise StudyDivergedError(f"{self.path}: event {event.sequence} came in time")
+            self.note_late(event, content)
+            return
+        if waiting is None:
             raise StudyDivergedError(f"{self.path}: decision {event.decision} is settled twice")
-        if event.kind not in ("tell", "missing"):
+        if event.kind == "closed":
+            if self.window is None or not self.window.closes(waiting.record.asked, content):
+                raise StudyDivergedError(
+                    f"{self.path}: event {event.sequence} closes no window that was over"
+                )
+        elif event.kind not in ("tell", "missing"):
             raise StudyDivergedError(f"{self.path}: event {event.sequence} is of no known kind")
         self.take_in(event.kind, position, content)
         self.note_tell(event, content)
 
     def take_in(self, kind: str, position: int, content: Mapping[str, Any]) -> None:
         """Let the player learn what became of a decision."""
-        if kind == "tell":
+        if has_reward(kind, content):
             self.player.tell_again(position, content["reward"])
         else:
             self.player.tell_missing(position + 1, content["reason"])
@@ -184,7 +219,7 @@ class StudyReplay:
 
     def note(self, event: Event, content: Mapping[str, Any]) -> None:
         """Record an event that the player knows."""
-        noted = {"ask": self.note_ask, "block": self.note_block}
+        noted = {"ask": self.note_ask, "block": self.note_block, "late": self.note_late}
         noted.get(event.kind, self.note_tell)(event, content)
 
     def note_ask(self, event: Event, content: Mapping[str, Any]) -> None:
@@ -210,10 +245,40 @@ class StudyReplay:
         if self.counts:
             of = self.counts[gone.record.arm]
             of["pending"] -= 1
-            of["reward" if event.kind == "tell" else "missing"] += 1
+            of["reward" if has_reward(event.kind, content) else "missing"] += 1
+        self.windows["closed"] += event.kind == "closed"
         if self.course is not None:
             self.course.told(event, gone.record.arm, content, self._moves.popleft())
         self.last = event
+
+    def note_late(self, event: Event, content: Mapping[str, Any]) -> None:
+        """Record an outcome that came after its window was closed."""
+        self.windows["late"] += 1
+        if self.course is not None:
+            self.course.passed(event)
+        self.last = event
+
+    def over(self, at: datetime) -> Iterator[int]:
+        """Return the decisions whose window is to be closed."""
+        if self.window is not None:
+            yield from self.window.over((one.record for one in self.waiting.values()), at)
+
+    @property
+    def held(self) -> Held | None:
+        """What holds up outcomes that are known; None if nothing does."""
+        queue = self.player.queue
+        known = len(queue) - queue.settled - len(self.waiting)
+        if not known:
+            return None
+        first = queue.settled + 1
+        return Held(known, first, self.waiting[first].record.asked)
+
+    def certificate(self) -> Certificate:
+        """Return what is certain, and what is believed of outcomes that the window counts."""
+        found: Certificate = self.player.certificate()
+        if self.window is None or self.window.then is None:
+            return found
+        return found._replace(assumes=(*found.assumes, self.window.assumption))
 
     def pending(self) -> History:
         """Return the decisions whose outcome is awaited."""
@@ -239,7 +304,10 @@ def _recalled(path: Path | Address, source: Source, position: int) -> tuple[Any,
     event = source.told(position + 1)
     if event is None:
         raise StudyDivergedError(f"{path}: the outcome of decision {position + 1} is gone")
-    return event.content.get("reward"), event.content.get("reason")
+    content = event.content
+    if has_reward(event.kind, content):
+        return content["reward"], None
+    return None, content.get("reason")
 
 
 def _same(content: Mapping[str, Any], found: Mapping[str, Any]) -> bool:

@@ -1,14 +1,21 @@
-"""What a player is certain of, what that assumes, and what it recommends, in words."""
+"""What a study is certain of, what that assumes, what it recommends and waits for, in words."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uli_fast._support.text import span
 from uli_fast.errors import UliError
 from uli_fast.guarantees import confidence
+from uli_fast.players._certificate import waiting
+
+if TYPE_CHECKING:
+    from uli_fast.study.replay import Held, StudyReplay
+    from uli_fast.study.window import Window
 
 
 def certificate_words(player: Any) -> str:
@@ -32,13 +39,29 @@ def certificate_words(player: Any) -> str:
     )
 
 
-def assumed(player: Any) -> tuple[str, ...]:
+def assumed(replay: StudyReplay) -> tuple[str, ...]:
     """Return everything that the certificate believes; () if there is none."""
     try:
-        found: tuple[str, ...] = player.certificate().assumes
+        return replay.certificate().assumes
     except UliError:
         return ()
-    return found
+
+
+def held_up(held: Held | None, window: Window | None, at: datetime) -> str:
+    """Say what outcomes that are known wait for, and how to settle it; "" if for nothing."""
+    if held is None:
+        return ""
+    age = max((at - datetime.fromisoformat(held.asked)).total_seconds(), 0.0)
+    since = f"(asked {span(age, whole=True)} ago)"
+    return f"{waiting(held.outcomes, held.decision)} {since}: {way_out(held, window)}"
+
+
+def way_out(held: Held, window: Window | None) -> str:
+    """Say how what holds up others is settled."""
+    settled = f"tell it, or tell_missing({held.decision}, reason)"
+    if window is None:
+        return f"{settled} if it never comes"
+    return f"{settled}; its window of {span(window.seconds)} settles it otherwise"
 
 
 def recommended(player: Any) -> str:

@@ -17,6 +17,7 @@ from uli_fast.learners._kinds import is_learner
 from uli_fast.players import rebuilt
 from uli_fast.players._descriptions import changed, describe, own_code, parameters, same_learner
 from uli_fast.players._sets import extent, n_directions
+from uli_fast.study.window import Window
 
 MOST_ARMS = 10**6  # so that a hostile file cannot take all memory
 
@@ -28,6 +29,7 @@ class Setup:
     learner: Any
     arguments: dict[str, Any]
     begun: bool = False  # from a file: code of the user's own is not called until it is needed
+    window: Window | None = None
 
     @classmethod
     def of(cls, learner: Any, arguments: Mapping[str, Any]) -> Setup:
@@ -37,6 +39,7 @@ class Setup:
                 "learner", f"is not a learner for live decisions: {_check.called(learner)}"
             )
         given = {name: value for name, value in arguments.items() if value is not None}
+        window = Window.of(given.pop("window", None), given.pop("then", None))
         many = given.get("arms")
         if isinstance(many, int | float | np.number) and many > MOST_ARMS:
             raise ArgumentError("arms", f"must be at most {MOST_ARMS} in a study, got {many!r}")
@@ -49,7 +52,8 @@ class Setup:
         for name, parameter in known.items():
             if parameter.default is parameter.empty and name not in given:
                 raise ArgumentError(name, f"must be given for {type(learner).__name__}")
-        setup = cls(learner, given | {"seed": _check.seed("seed", given.get("seed"))})
+        seed = _check.seed("seed", given.get("seed"))
+        setup = cls(learner, given | {"seed": seed}, window=window)
         _ = setup.own  # before it is used, and before there is a file
         return setup
 
@@ -71,10 +75,13 @@ class Setup:
         if self.begun:
             start = getattr(self.learner, "reopen", start)
         try:
-            return start(**self.arguments)
+            player = start(**self.arguments)
         except NotImplementedError:
             name = type(self.learner).__name__
             raise ArgumentError("learner", f"{name} has no live player") from None
+        if self.window is not None:
+            self.window.check(player)
+        return player
 
     def record(self, player: Any) -> dict[str, Any]:
         """Return everything as JSON has it, from a player that has just been started."""
@@ -85,6 +92,7 @@ class Setup:
             "low": player.low if math.isfinite(player.low) else None,
             "high": player.high if math.isfinite(player.high) else None,
             "horizon": self.arguments.get("horizon"),
+            "window": None if self.window is None else self.window._asdict(),
         }
         if player.region is not None:
             about["arms"] = _described(player.region)
@@ -96,6 +104,8 @@ class Setup:
         """Rebuild what was recorded; what could not be written down must be given."""
         about = dict(record)
         spec, own = about.pop("learner"), about.pop("own")
+        about |= about["window"] or {}
+        about["window"] = about.pop("seconds", None)
         bounds = about["low"], about["high"]
         if learner is None:
             learner = rebuilt(spec)
@@ -119,9 +129,12 @@ def started(record: Mapping[str, Any], given: Mapping[str, Any], setup: Setup) -
     if not said:
         return setup.start()
     claimed = replace(Setup.of(setup.learner, setup.arguments | said), begun=setup.begun)
+    if "window" in said and claimed.window != setup.window:
+        begun = "without one" if setup.window is None else f"so that {setup.window.sentence}"
+        raise ArgumentError("window", f"this study was begun {begun}")
     player = claimed.start()
     now = claimed.record(player)
-    for name in said:
+    for name in said.keys() - {"window", "then"}:
         old, new = record.get(name), now.get(name)
         if old != new and not (name == "arms" and _same_set(old, new)):
             raise ArgumentError(name, f"this study was begun with {_short(old)}, not {_short(new)}")

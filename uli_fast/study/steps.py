@@ -12,19 +12,23 @@ has spoiled the player for the others: it is made again, and they are done witho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from uli_fast import _check
 from uli_fast.errors import (
     ArgumentError,
     ConflictingRewardError,
+    StudyWriteError,
     UnknownDecisionError,
     UnsupportedError,
 )
 from uli_fast.players._queue import plain
+from uli_fast.study import events
 from uli_fast.study.core import StudyCore
 from uli_fast.study.events import NewEvent
 from uli_fast.study.replay import shown
+from uli_fast.study.window import MOST_CLOSED
 
 
 class Wanted(NamedTuple):
@@ -50,6 +54,7 @@ class Draft:
     def __init__(self) -> None:
         self.entries: list[NewEvent] = []
         self.asked: dict[str, Any] = {}  # decisions by request
+        self.late: dict[int, dict[str, Any]] = {}  # what came after windows, by position
         self.touched = False  # whether the step that is being done has moved the player
 
 
@@ -129,6 +134,43 @@ class StudySteps(StudyCore):
             self._journal.check()
         self._stale = False
 
+    # Windows.
+
+    def _close_windows(self, to_write: bool) -> None:
+        """Settle what was not told in time; looks go on if that cannot be written now."""
+        try:
+            while self._recorded(self._closed_some):
+                pass
+        except StudyWriteError:
+            if to_write:
+                raise
+            self._play_again()
+
+    def _closed_some(self) -> bool:
+        """Close windows that are over, in one write; return whether there were any."""
+        at, draft = events.now(), Draft()
+        over = list(islice(self._replay.over(at), MOST_CLOSED))
+        if over and self._setup.window is not None:
+            content = self._setup.window.closing(at)
+            self._take_in((Told("closed", id - 1, content, True) for id in over), draft)
+            self._record(draft, "closed")
+        return bool(over)
+
+    def _late(self, position: int, content: dict[str, Any], draft: Draft) -> Told | None:
+        """Return an outcome whose window the study has closed, and whether it is news."""
+        if self._setup.window is None or position + 1 in self._replay.waiting:
+            return None
+        told = self._replay.source.told_among(position + 1, position + 1)
+        if not told or told[0].kind != "closed":
+            return None
+        before = draft.late.get(position, told[1].content if told[1:] else None)
+        if before is not None and before != content:
+            raise ConflictingRewardError(
+                "reward", f"decision {position + 1} already had {before['reward']!r}, late"
+            )
+        new = before is None and content["reward"] != told[0].content.get("reward")
+        return Told("late", position, content, new)
+
     # Deciding.
 
     def _asking(
@@ -187,17 +229,20 @@ class StudySteps(StudyCore):
     # Telling.
 
     def _telling(self, decision_id: Any, *outcome: Any, request_id: Any = None) -> Step:
-        return self._told(decision_id, request_id, lambda: self._outcome(decision_id, outcome))
+        def read(draft: Draft) -> Told:
+            return self._outcome(decision_id, outcome, draft)
+
+        return self._told(decision_id, request_id, read)
 
     def _telling_missing(self, decision_id: Any, reason: Any, request_id: Any = None) -> Step:
-        return self._told(decision_id, request_id, lambda: self._missing(decision_id, reason))
+        return self._told(decision_id, request_id, lambda _: self._missing(decision_id, reason))
 
-    def _told(self, decision_id: Any, request_id: Any, read: Callable[[], Told]) -> Step:
+    def _told(self, decision_id: Any, request_id: Any, read: Callable[[Draft], Told]) -> Step:
         key = None if request_id is None else _check.key("request_id", request_id)
 
         def run(draft: Draft) -> None:
             self._check_request(decision_id, key, draft)
-            self._take_in([read()], draft)
+            self._take_in([read(draft)], draft)
 
         return Step(run, [] if key is None else [key])
 
@@ -218,17 +263,24 @@ class StudySteps(StudyCore):
                 "state was put in place of the study, ask again with that request first",
             )
 
-    def _telling_many(self, outcomes: Any, request_ids: Any = None) -> Step:
+    def _telling_many(
+        self, outcomes: Any, request_ids: Any = None, only_pending: Any = False
+    ) -> Step:
         rows = _check.told("outcomes", outcomes)
         keys = _check.requests_of_each("request_ids", request_ids, len(rows))
+        only = _check.flag("only_pending", only_pending)
 
         def run(draft: Draft) -> None:
-            self._take_in(self._read_rows(rows, keys, draft), draft)
+            self._take_in(self._read_rows(rows, keys, only, draft), draft)
 
         return Step(run, [key for key in keys if key is not None])
 
     def _read_rows(
-        self, rows: Sequence[Sequence[Any]], keys: Sequence[str | None], draft: Draft
+        self,
+        rows: Sequence[Sequence[Any]],
+        keys: Sequence[str | None],
+        only_pending: bool,
+        draft: Draft,
     ) -> list[Told]:
         """Check several outcomes, and which of them are news."""
         told = []
@@ -236,7 +288,12 @@ class StudySteps(StudyCore):
             missing = len(outcome) == 2 and outcome[0] is None
             try:
                 self._check_request(id, key, draft)
-                read = self._missing(id, outcome[1]) if missing else self._outcome(id, outcome)
+                if only_pending and not self._replay.player.queue.awaits(self._replay.position(id)):
+                    continue
+                if missing:
+                    read = self._missing(id, outcome[1])
+                else:
+                    read = self._outcome(id, outcome, draft)
             except ArgumentError as problem:
                 if len(rows) > 1:
                     problem.add_note(f"in outcomes[{i}]")
@@ -244,7 +301,7 @@ class StudySteps(StudyCore):
             told.append(read)
         return told
 
-    def _outcome(self, decision_id: Any, outcome: Sequence[Any]) -> Told:
+    def _outcome(self, decision_id: Any, outcome: Sequence[Any], draft: Draft) -> Told:
         """Check an outcome, and whether it is news."""
         replay = self._replay
         position, names = replay.position(decision_id), replay.player.outcome_names
@@ -252,8 +309,11 @@ class StudySteps(StudyCore):
             wanted = " and ".join(names) if len(names) > 1 else f"one {names[0]}"
             raise ArgumentError("outcome", f"must be {wanted}, got {len(outcome)} values")
         read = replay.player.read_outcome(position, *outcome)
-        new = replay.player.queue.is_new(position, read)
-        return Told("tell", position, {"reward": plain(read)}, new)
+        content = {"reward": plain(read)}
+        late = self._late(position, content, draft)
+        if late is not None:
+            return late
+        return Told("tell", position, content, replay.player.queue.is_new(position, read))
 
     def _missing(self, decision_id: Any, reason: Any) -> Told:
         """Check that an outcome may be missing, and whether that is news."""
@@ -273,7 +333,10 @@ class StudySteps(StudyCore):
         if new:
             self._stale = draft.touched = True
             for one in new.values():
-                self._replay.take_in(one.kind, one.position, one.content)
+                if one.kind == "late":
+                    draft.late[one.position] = one.content
+                else:
+                    self._replay.take_in(one.kind, one.position, one.content)
                 draft.entries.append(NewEvent(one.kind, one.position + 1, None, one.content))
 
     # Blocks.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -28,6 +29,7 @@ from uli_fast.study.past import Listed, Source
 from uli_fast.study.replay import StudyReplay, as_study_error
 from uli_fast.study.setup import Setup, first_content, started
 from uli_fast.study.steps import CALLS, StudySteps
+from uli_fast.study.window import Window
 
 if TYPE_CHECKING:
     from uli_fast.study.audit import Audit
@@ -69,6 +71,8 @@ class Study(StudySteps):
         seed: int | None = None,
         *,
         name: str | None = None,
+        window: float | timedelta | None = None,
+        then: float | None = None,
         **options: Any,
     ) -> Study:
         """Begin a study, or go on with the one in the file or database.
@@ -87,12 +91,17 @@ class Study(StudySteps):
             Decides the draws of learners that draw; recorded when the study begins.
         name
             Of the study, in a database.
+        window, then
+            An outcome that is not told within ``window`` (seconds, or a timedelta) of its
+            decision is settled by the study itself: as the reward ``then``, or as missing. What
+            comes later is recorded and not used. They are kept with the study.
         options
             What else ``learner.start`` takes: ``horizon``, ``low``, ``high``, ``intercept``,
             and for policies ``rewards``, ``initial_support``, ``decision_points``,
             ``successors``.
         """
-        place, given = located(path, name), {"arms": arms, "seed": seed, **options}
+        place = located(path, name)
+        given = {"arms": arms, "seed": seed, "window": window, "then": then, **options}
         setup = player = None
         fault_point()
         if no_file_yet(place):
@@ -162,7 +171,8 @@ class Study(StudySteps):
             setup = Setup.recorded(about, learner, given.get("arms"))
             if player is None:
                 player = started(about, given, setup)
-            study = cls(path, journal, setup, StudyReplay(path, source, first, player))
+            replay = StudyReplay(path, source, first, player, setup.window)
+            study = cls(path, journal, setup, replay)
             study._versions = {str(k): str(v) for k, v in record.get("versions", {}).items()}
         cls._play(study, source)
         return study
@@ -218,9 +228,10 @@ class Study(StudySteps):
         """Give the reward of a decision, or for policies the states and actions of its episode.
 
         It is on the disk when this returns. Telling the same again changes nothing; something
-        else is a ConflictingRewardError. With ``request_id``, a decision that was asked for with
-        another one is an UnknownDecisionError: so an id that was given before an older state was
-        put in place of the study is never taken for one that was given after.
+        else is a ConflictingRewardError, and what comes after its window is recorded, not used.
+        With ``request_id``, a decision that was asked for with another one is an
+        UnknownDecisionError: so an id that was given before an older state was put in place of
+        the study is never taken for one that was given after.
         """
         with self._turn():
             self._get_ready(to_write=True)
@@ -240,16 +251,21 @@ class Study(StudySteps):
         self,
         outcomes: Iterable[tuple[Any, ...]],
         request_ids: Iterable[str | None] | None = None,
+        only_pending: bool = False,
     ) -> None:
         """Give the outcomes of several decisions in one write: ``(decision_id, reward)`` each.
 
         For policies ``(decision_id, states, actions)``; ``(decision_id, None, reason)`` is an
         outcome that will never come. ``request_ids`` are those of the decisions, as for ``tell``.
         All are on the disk when this returns. If anything is refused, nothing has been told.
+
+        With ``only_pending`` those are left out whose outcome is known already, whatever it is:
+        so what is still open can be settled while others tell what has come.
         """
         with self._turn():
             self._get_ready(to_write=True)
-            self._alone(self._telling_many(outcomes, request_ids), "many")
+            step = self._telling_many(outcomes, request_ids, only_pending)
+            self._alone(step, "many")
 
     def tell_block(self, sums: Mapping[Any, tuple[Any, ...]], block_id: str) -> None:
         """Give counts and sums of plays that were handed out by ``allocation``.
@@ -309,6 +325,11 @@ class Study(StudySteps):
     def versions(self) -> dict[str, str]:
         """The versions of what computes, when the study was begun."""
         return dict(self._versions)
+
+    @property
+    def window(self) -> Window | None:
+        """How long outcomes may take, in ``seconds``, and what stands for one that took longer."""
+        return self._setup.window
 
     def close(self) -> None:
         """Let go of the file, or of the database."""

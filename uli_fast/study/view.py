@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import warnings
+from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from uli_fast import _check
 from uli_fast._support.html import as_shown, facts
-from uli_fast.errors import StudyError
+from uli_fast.errors import DelayWarning, StudyError
 from uli_fast.players._certificate import Certificate
+from uli_fast.study import events
 from uli_fast.study.events import Event
 from uli_fast.study.history import BlockRecord, History
 from uli_fast.study.past import Past, page
-from uli_fast.study.replay import STATUSES, StudyReplay
+from uli_fast.study.replay import STATUSES, Held, StudyReplay
+from uli_fast.study.sentences import held_up
 
 MOST_RECORDS = 10_000  # of a page
+MANY, SHARE = 100, 0.1  # outcomes that wait of which certificates warn, of those learned from
 
 
 class Totals(NamedTuple):
@@ -34,6 +38,7 @@ class StudyView:
 
     _replay: StudyReplay
     _past: Past
+    _warned_of = 0  # the decision that a warning has named last
 
     def _turn(self) -> Any:
         """Return the lock to wait for."""
@@ -108,11 +113,36 @@ class StudyView:
             return found
 
     def certificate(self) -> Certificate:
-        """Return what is certain about every arm in play, from settled outcomes alone."""
+        """Return what is certain about every arm in play, from settled outcomes alone.
+
+        Its ``held`` names what other outcomes wait for. A DelayWarning does, too, once for each
+        decision, where 100 and a tenth of all that it rests on wait.
+        """
         with self._turn():
             self._get_ready()
-            certificate: Certificate = self._replay.player.certificate()
-            return certificate
+            replay = self._replay
+            held, settled = replay.held, replay.player.queue.settled
+            said = held_up(held, replay.window, events.now())
+            found = replay.certificate()._replace(held=said)
+        if held is not None and held.outcomes >= max(MANY, settled * SHARE):
+            if self._warned_of != held.decision:
+                self._warned_of = held.decision
+                warnings.warn(said, DelayWarning, stacklevel=2)
+        return found
+
+    @property
+    def held(self) -> Held | None:
+        """What holds up outcomes that are known: how many, which decision, asked when."""
+        with self._turn():
+            self._get_ready()
+            return self._replay.held
+
+    @property
+    def windows(self) -> dict[str, int]:
+        """How many windows the study has closed by itself, and how many outcomes came later."""
+        with self._turn():
+            self._get_ready()
+            return dict(self._replay.windows)
 
     def pending(self, older_than: float | timedelta | None = None) -> History:
         """Return the decisions whose outcome is awaited, or only those asked for that long ago."""
@@ -121,7 +151,7 @@ class StudyView:
             waiting = self._replay.pending()
         if older_than is None:
             return waiting
-        since = datetime.now(UTC) - timedelta(seconds=_check.seconds("older_than", older_than))
+        since = events.now() - timedelta(seconds=_check.seconds("older_than", older_than))
         return waiting.only(lambda record: datetime.fromisoformat(record.asked) <= since)
 
     def history(self) -> History:

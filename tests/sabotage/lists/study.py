@@ -13,6 +13,7 @@ FLIPS = "tests/study/test_flips.py"
 INTERRUPTS = "tests/study/test_interrupts.py"
 MANY = "tests/study/test_many.py"
 SNAPSHOTS = "tests/study/test_snapshots.py"
+WINDOWS = "tests/study/test_windows.py"
 
 SABOTAGES = (
     Sabotage(
@@ -412,5 +413,47 @@ SABOTAGES = (
         'getattr(os, "O_NOFOLLOW", 0)',
         "0",
         f"{BESIDE}::test_a_lock_that_is_a_link_is_not_followed",
+    ),
+    Sabotage(
+        "study: windows close early",
+        "uli_fast.study.window:Window.is_over",
+        ">= self.seconds",
+        ">= 0.999 * self.seconds",
+        f"{WINDOWS}::test_what_is_not_told_in_time_is_settled[file-0.0]",
+    ),
+    Sabotage(
+        "study: only those who write find windows closed",
+        "uli_fast.study.core:StudyCore._get_ready",
+        "self._journal is not None and self._replay.window is not None",
+        "to_write and self._replay.window is not None",
+        f"{WINDOWS}::test_every_call_finds_windows_closed_that_are_over[certificate]",
+    ),
+    Sabotage(
+        "study: what comes after its window is refused",
+        "uli_fast.study.steps:StudySteps._late",
+        'told[0].kind != "closed"',
+        "True",
+        f"{WINDOWS}::test_what_comes_late_is_recorded_and_not_used[file]",
+    ),
+    Sabotage(
+        "study: what came late is recorded again and again",
+        "uli_fast.study.steps:StudySteps._late",
+        "before is None and ",
+        "",
+        f"{WINDOWS}::test_what_comes_late_for_a_decision_long_forgotten_is_recorded_once[file]",
+    ),
+    Sabotage(
+        "study: replaying does not ask whether a window was over",
+        "uli_fast.study.window:Window.closes",
+        " and self.is_over(asked, at)",
+        "",
+        f"{WINDOWS}::test_windows_that_were_closed_otherwise_are_no_study[file-too early]",
+    ),
+    Sabotage(
+        "study: settling what is pending contradicts what came meanwhile",
+        "uli_fast.players._queue:DecisionQueue.awaits",
+        "self.became(position) == (None, None)",
+        "True",
+        f"{WINDOWS}::test_settling_what_is_pending_takes_no_outcome_of_another_worker",
     ),
 )

@@ -43,11 +43,11 @@ SABOTAGES = (
         f"{COURSE}::test_an_interrupted_course_is_made_again",
     ),
     Sabotage(
-        "watch: sums are rounded as they come",
-        "uli_fast.study.course:add_exactly",
-        "partials[i] = low",
-        "partials[i] = 0.0",
-        f"{COURSE}::test_sums_are_the_same_from_whatever_pieces",
+        "watch: means lie where the interval does not reach",
+        "uli_fast.players._arms:Player.means",
+        "np.clip(means, low, high)",
+        "high + 1.0",
+        "tests/study/test_held.py::test_means_that_are_shown_lie_in_their_intervals[SE]",
     ),
     Sabotage(
         "watch: the course keeps every moment",
@@ -80,8 +80,8 @@ SABOTAGES = (
     Sabotage(
         "watch: the blinded see how many plays blocks have",
         "uli_fast.report.watch.figures:_one_by_one",
-        "m.known - m.in_blocks[0]",
-        "m.known",
+        "m.settled - m.in_blocks[0]",
+        "m.settled",
         f"{PAGE}::test_the_blinded_do_not_see_how_many_plays_a_block_has",
     ),
     Sabotage(

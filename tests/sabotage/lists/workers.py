@@ -21,8 +21,8 @@ SABOTAGES = (
     Sabotage(
         "workers: an outcome that is told again counts again",
         "uli_fast.study.steps:StudySteps._outcome",
-        "new = replay.player.queue.is_new(position, read)",
-        "new = True",
+        "replay.player.queue.is_new(position, read)",
+        "True",
         f"{CAMPAIGN}[a-service-on-PostgreSQL]",
     ),
     Sabotage(

@@ -99,7 +99,7 @@ def _x_of(o: Overview, scale: Scale, sequence: int) -> float:
             break
     gap = after.sequence - before.sequence
     share = (sequence - before.sequence) / gap if gap > 0 else 1.0
-    return scale.at(before.known + share * (after.known - before.known))
+    return scale.at(before.settled + share * (after.settled - before.settled))
 
 
 def _dropped_at(o: Overview) -> dict[int, int]:
@@ -108,13 +108,13 @@ def _dropped_at(o: Overview) -> dict[int, int]:
     return {index[arm]: drop.sequence for drop in o.drops for arm in drop.arms if arm in index}
 
 
-def _all_known(m: Moment) -> int:
-    return m.known
+def _all_settled(m: Moment) -> int:
+    return m.settled
 
 
 def _one_by_one(m: Moment) -> int:
-    """Return the outcomes that did not come in blocks, whose size tells who is in play."""
-    return m.known - m.in_blocks[0]
+    """Return the plays that did not come in blocks, whose size tells who is in play."""
+    return m.settled - m.in_blocks[0]
 
 
 # Intervals.
@@ -123,8 +123,8 @@ def _one_by_one(m: Moment) -> int:
 def intervals(o: Overview) -> Figure | None:
     """Draw the mean and the interval of each arm as outcomes came."""
     shown, moments = drawn(o), o.moments
-    x = Scale(0.0, max(1, moments[-1].known))
-    late = [m for m in moments if x.at(m.known) >= 0.1] or list(moments)
+    x = Scale(0.0, max(1, moments[-1].settled))
+    late = [m for m in moments if x.at(m.settled) >= 0.1] or list(moments)
     seen: list[float] = []
     for m in late:
         seen += m.intervals[shown].ravel().tolist() + m.means[shown].tolist()
@@ -133,7 +133,7 @@ def intervals(o: Overview) -> Figure | None:
     plot.axes(x.ticks(), y.ticks())
     for a in shown:
         path = [m for m in moments if a not in ends or m.sequence < ends[a]]
-        at = [x.at(m.known) for m in path]
+        at = [x.at(m.settled) for m in path]
         until = _x_of(o, x, ends[a]) if a in ends else None
         low, high = (
             _kept_to(until, [(p, y.at(v)) for p, v in zip(at, side, strict=True)])
@@ -145,7 +145,7 @@ def intervals(o: Overview) -> Figure | None:
     for a in shown:
         path = [m for m in moments if not math.isnan(m.means[a])]
         path = [m for m in path if a not in ends or m.sequence < ends[a]]
-        line = [(x.at(m.known), y.at(float(m.means[a]))) for m in path]
+        line = [(x.at(m.settled), y.at(float(m.means[a]))) for m in path]
         until = _x_of(o, x, ends[a]) if a in ends else None
         line = _kept_to(until, line)
         plot.curve(line, look_of(a))
@@ -162,8 +162,8 @@ def intervals(o: Overview) -> Figure | None:
         _interval_title(o),
         plot.svg(),
         "mean outcome",
-        "outcomes known",
-        f"{_title_arms(o, shown)}Lines are means of the rewards that came, bands what the "
+        "plays settled",
+        f"{_title_arms(o, shown)}Lines are means of what was learned from, bands what the "
         "guarantee's own intervals leave possible; a cross is where an arm was dropped.",
         ("event", "time", "outcomes", *(_head(o, a) for a in shown)),
         _rows(o, lambda m: [_between(m, a) for a in shown]),
@@ -257,11 +257,11 @@ def certificate(o: Overview) -> Figure | None:
     if not known:
         return None
     bounds = [m.bound for m in known if m.bound]
-    wide = known[-1].known > 20 * max(1, known[0].known)
+    wide = known[-1].settled > 20 * max(1, known[0].settled)
     x = (
-        decades_around([max(1, m.known) for m in known])
+        decades_around([max(1, m.settled) for m in known])
         if wide
-        else around([m.known for m in known], 0.0)
+        else around([m.settled for m in known], 0.0)
     )
     falls = len(bounds) > 1 and max(bounds) > 3.0 * min(bounds)
     y = decades_around(bounds) if falls else from_zero(bounds or [0.0])
@@ -269,12 +269,12 @@ def certificate(o: Overview) -> Figure | None:
     plot = Plot(words.plain(title), HIGH if not o.arms else LOW)
     plot.axes(x.ticks(), y.ticks())
     for piece in _pieces(o.moments):
-        line = [(x.at(max(1, m.known)), y.at(m.bound) if m.bound else 0.0) for m in piece]
+        line = [(x.at(max(1, m.settled)), y.at(m.bound) if m.bound else 0.0) for m in piece]
         plot.area(steps(line), [(p, 0.0) for p, _ in steps(line)], "bound")
         plot.curve(steps(line), "bound")
     last = o.moments[-1]
     if last.bound is not None and math.isfinite(last.bound):
-        at = x.at(max(1, last.known)), y.at(last.bound) if last.bound else 0.0
+        at = x.at(max(1, last.settled)), y.at(last.bound) if last.bound else 0.0
         plot.dot(at, "bound")
         plot.labels([EndLabel(at, number(last.bound), "bound")])
     return Figure(
@@ -282,7 +282,7 @@ def certificate(o: Overview) -> Figure | None:
         title,
         plot.svg(),
         "at most this far from the best",
-        "outcomes known",
+        "plays settled",
         "What the certificate said at the time, in reward units. Where the line is broken nothing "
         "was certified.",
         ("event", "time", "outcomes", "bound"),
@@ -314,7 +314,7 @@ def _pieces(moments: Sequence[Moment]) -> list[list[Moment]]:
 
 def outcomes(o: Overview, blinded: bool = False) -> Figure:
     """Draw decisions and outcomes over time."""
-    known = _one_by_one if blinded else _all_known
+    known = _one_by_one if blinded else _all_settled
     x, y = _time_axis(o), from_zero([known(o.moments[-1]) + o.moments[-1].awaited])
     title = f"{words.count(known(o.moments[-1]), 'outcome is', 'outcomes are')} in"
     plot = Plot(title, LOW)
@@ -364,7 +364,7 @@ def awaited(o: Overview, blinded: bool = False) -> Figure:
         _rows(
             o,
             lambda m: [f"{m.awaited:,}", "\u2013" if m.oldest is None else _clock(m.oldest)],
-            _one_by_one if blinded else _all_known,
+            _one_by_one if blinded else _all_settled,
         ),
     )
 
@@ -389,7 +389,7 @@ def _clock(time: str) -> str:
 def _rows(
     o: Overview,
     cells: Callable[[Moment], list[str]],
-    reached: Callable[[Moment], int] = _all_known,
+    reached: Callable[[Moment], int] = _all_settled,
 ) -> list[list[str]]:
     """Return the table behind a figure: some of its moments, the last among them."""
     every = max(1, math.ceil(len(o.moments) / MOST_ROWS))

@@ -58,10 +58,17 @@ def _content(o: Overview, audited: bool) -> dict[str, Any]:
         "out": words.out_of_play(o),
         "certified": words.certified(o),
         "is_certified": words.is_certified(o),
+        "held": words.held(o),
         "said": [
-            x
-            for x in (words.inferior(o), words.recommended(o), words.awaited(o), words.came(o))
-            if x
+            said(o)
+            for said in (
+                words.inferior,
+                words.recommended,
+                words.awaited,
+                words.window,
+                words.came,
+            )
+            if said(o)
         ],
         "reading": words.reading(o),
         "tiles": _tiles(o),
@@ -75,7 +82,7 @@ def _content(o: Overview, audited: bool) -> dict[str, Any]:
 
 def _tiles(o: Overview) -> list[Tile]:
     last = o.moments[-1]
-    found = [Tile(f"{last.known:,}", "outcomes known"), Tile(f"{last.awaited:,}", "awaited")]
+    found = [Tile(f"{last.rewards:,}", "outcomes known"), Tile(f"{last.awaited:,}", "awaited")]
     if o.arms:
         left = sum(x.active for x in o.arms)
         found.insert(0, Tile(f"{left:,} of {len(o.arms):,}", "arms in play"))
@@ -98,7 +105,9 @@ def _blinded(o: Overview) -> dict[str, Any]:
                 f"{of['pending']:,} awaited.",
             ),
             words.awaited(o),
+            words.window(o),
         ],
+        "held": words.held(o),
         "tiles": [
             Tile(f"{o.decisions:,}", "decisions"),
             Tile(f"{of['reward']:,}", "outcomes in"),

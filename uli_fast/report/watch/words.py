@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from uli_fast.players._certificate import waiting
 from uli_fast.report.watch.scales import moment_of
 from uli_fast.report.words import label
 from uli_fast.study.overview import ArmLine, Overview
+from uli_fast.study.sentences import way_out
 
 LONGEST = 40  # characters of a name in a sentence
 MOST_NAMED = 6
@@ -180,6 +182,24 @@ def awaited(o: Overview) -> Sentence:
     return (f"{n:,} outcomes are awaited, the oldest since ", When(o.oldest), ".")
 
 
+def held(o: Overview) -> Sentence:
+    """Say what outcomes that are known wait for, and how that is settled."""
+    if o.held is None:
+        return ()
+    said = waiting(o.held.outcomes, o.held.decision)
+    return (f"{said}, asked on ", When(o.held.asked), f": {way_out(o.held, o.window)}.")
+
+
+def window(o: Overview) -> Sentence:
+    """Say what the window does, and what it has done."""
+    if o.window is None:
+        return ()
+    text, late = o.window.sentence, o.windows["late"]
+    closed = count(o.windows["closed"], "outcome was", "outcomes were")
+    then = f", {late:,} came later and {'was' if late == 1 else 'were'} not used" if late else ""
+    return (f"{text[:1].upper()}{text[1:]}: {closed} settled so{then}.",)
+
+
 def came(o: Overview) -> Sentence:
     """Say how many decisions there are, and what became of them."""
     of = o.statuses
@@ -224,7 +244,7 @@ def reading(o: Overview, blinded: bool = False) -> Sentence:
             return ("The past of this study cannot be read.",)
         return ("The past of this study cannot be read: ", label(o.problem, 300), ".")
     done, end = o.reading
-    of_it = "reasons" if blinded else "means, reasons and drops"
+    of_it = "reasons" if blinded else "reasons and drops"
     return (
         f"The past is being read: event {done:,} of {end:,}. Until then {of_it} are of what has "
         "been read.",
