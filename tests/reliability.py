@@ -1,4 +1,4 @@
-"""The reliability campaign: ``make reliability``, about half an hour on two cores.
+"""The reliability campaign: ``make reliability``, some hours on two cores, most of them for B28.
 
 Runs every check below, two at a time, and writes docs/reliability.md: what was asked, what was
 run, what came out. The quick parts of it are in the ordinary tests as well.
@@ -210,6 +210,15 @@ CHECKS = (
         "every player with late, missing and repeated outcomes; contents, hashes and numbers "
         "changed, signed again, of another study, of older files",
         pytest(f"{STUDY}/test_snapshots.py"),
+    ),
+    Check(
+        "B28",
+        "F and live certificates on vectors and sets are true where floating point has least to "
+        "hold on to",
+        "10^5 instances of every learner: near-copies, arms almost in line, needles, scales and "
+        "gaps over noise from 1e-12 to 1e12, equal means, with noise and without, against exact "
+        "gaps",
+        ("-m", "tests.theory.near_degenerate", "100000"),
     ),
 )
 

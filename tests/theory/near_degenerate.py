@@ -3,8 +3,8 @@
 ``python -m tests.theory.near_degenerate 100000`` plays that many instances of every learner on
 vectors and on sets: near-copies, arms almost in line, needles, scales from 1e-12 to 1e12, gaps far
 above and far below the noise, equal means; with noise and without. Truth is exact: gaps are
-fractions, and roots have sixty digits. With ``5000 Cap 7 1000`` it plays 5000 of one learner, by seed
-7, from the thousandth on.
+fractions, and roots have sixty digits. With ``5000 Cap 7 1000`` it plays 5000 of one learner, by
+seed 7, from the thousandth on.
 """
 
 import math
