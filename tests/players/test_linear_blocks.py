@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import uli_fast as uli
-from tests.learners.test_linear_blocks import blurred, drawer, random_instance
+from tests.learners.test_linear_blocks import drawer, random_instance
 from tests.naive import linear_elimination as naive
 from tests.players.telling import tell
 from uli_fast.errors import NoGuaranteeError
@@ -498,15 +498,15 @@ def test_the_last_of_two_near_copies_is_a_best_one():
 
 
 def test_what_f_does_not_count_on_withdraws_it():
-    """Last digits hide more than F allows: no F, the bound of the outcomes, and the reason."""
-    player = SHARP(0.05, R=1.0).start(blurred())
+    """Looks worth less than planned: no F, the bound of the outcomes, and the reason with it."""
+    player = SHARP(0.05, R=1.0).start(np.eye(3))
+    player._phases.lin.facts[kernel.LEVERAGE] = 1e-3
     assert not player.withdrawn
     while player.phase < 3:
-        tell(player, lambda a: 0.0)
+        tell(player, lambda a: float(a))
     found = player.certificate()
     assert found.envelope == math.inf and found.bound < math.inf
     assert any("F is not claimed" in sentence for sentence in found.assumes)
-    assert uli.restore(json.loads(json.dumps(player.state()))).certificate() == found
 
 
 def test_copies_that_are_left_have_no_gap():

@@ -25,9 +25,8 @@ EXACT_PAIRS = 1500
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-50, 1e50
 # F allows for what coordinates hide: this part of the largest gap, and of what it says itself;
 # and for rounding, by this part of the largest mean. Directions that are flat but for rounding may
-# hide a quarter of the former, of what gaps can be so far: twice it is within what F allows.
-HIDDEN, RESOLVED = 1e-8, 1e-13
-FLAT = HIDDEN / 4.0
+# hide the last part of gaps.
+HIDDEN, RESOLVED, FLAT = 1e-8, 1e-13, 2.5e-9
 # F is rounded up by this, for that and for its arithmetic.
 OUTWARD = 1.0 + 2.0 * HIDDEN
 # F is a table to this round; what is beyond has its last entry.

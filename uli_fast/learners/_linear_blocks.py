@@ -24,17 +24,24 @@ DESIGN_TOLERANCE = TOLERANCE - 1e-4
 # Sums of n numbers up to x are off by n^2 x times the first of these at most; what is computed from
 # their means by parts of them that are far below the second.
 LAST_DIGIT, ARITHMETIC = 2.0**-53, 2.0**-45
+LARGEST = float(np.finfo(np.float64).max)
 # What never changes in a run.
 FIXED = ("affine", "origin", "sizes")
 
 
 def new_linear_state(
-    features: F64, delta: float, prior_gap: float, known_intercept: bool, absent: float = 0.0
+    features: F64,
+    delta: float,
+    prior_gap: float,
+    known_intercept: bool,
+    absent: float = 0.0,
+    floor: float = LARGEST,
 ) -> LinearState:
     """Allocate the state of a run in which nothing has been played, with its first design.
 
     ``prior_gap`` is in units of R, and so is what directions without coordinates may hide of a gap:
-    where ``absent`` is above 0 that bounds what rounding of coordinates hides as well.
+    where ``absent`` is above 0 that bounds what rounding of coordinates hides as well. ``floor`` is
+    what F allows for it all, in a run that is held against F as it was before.
     """
     from uli_fast.kernels.linear import blocks as kernel
 
@@ -56,7 +63,7 @@ def new_linear_state(
         sizes=plan.sizes(),
         least=np.zeros((2, K)),
         error=np.zeros(K),
-        facts=np.zeros(15),
+        facts=np.zeros(14),
         counts=np.zeros(6, np.int64),
     )
     lin.counts[kernel.LEADER] = lin.counts[kernel.TIED] = -1
@@ -64,9 +71,7 @@ def new_linear_state(
     if K > 1:
         lin.facts[kernel.LEVEL], lin.facts[kernel.RHO] = plan.level, plan.rho
         lin.facts[kernel.LEVERAGE], lin.facts[kernel.ABSENT] = plan.leverage, absent
-        lin.facts[kernel.ALLOWED] = HIDDEN
-    if plane.flat and absent == 0.0:
-        lin.facts[kernel.FLAT] = FLAT
+        lin.facts[kernel.ALLOWED], lin.facts[kernel.KNOWN] = HIDDEN, floor
     redesign(lin, np.full(K, True))
     return lin
 
@@ -104,8 +109,8 @@ def open_block(state: ArmState, units: Units, truth: F64 | None = None) -> OpenB
 class SharpBlocks:
     """The blocks of one run, as a live player goes through them: quotas, and a look at the end."""
 
-    def __init__(self, lin: LinearState, units: Units, state: ArmState) -> None:
-        self.lin, self.units, self.state = lin, units, state
+    def __init__(self, lin: LinearState, units: Units, state: ArmState, flat: bool = False) -> None:
+        self.lin, self.units, self.state, self.flat = lin, units, state, flat
         self.values: F64 = np.full(state.n.size, np.nan)  # at the last look
         self.errors: F64 = np.zeros(state.n.size)  # that missing or rounded rewards may have made
         self._quotas: tuple[int, I64] | None = None
@@ -224,4 +229,6 @@ class SharpBlocks:
 
         if self.drowned:
             return math.inf
-        return float(kernel.realised(self.lin, self.state.active))
+        flat = self.flat and self.state.active.sum() > 1
+        said = float(kernel.realised(self.lin, self.state.active))
+        return said + flat * FLAT * float(self.lin.facts[kernel.WIDEST])

@@ -38,6 +38,7 @@ from uli_fast.learners._linear import (
     units_of,
 )
 from uli_fast.learners._linear_blocks import (
+    LARGEST,
     SharpBlocks,
     copied,
     new_linear_state,
@@ -250,13 +251,15 @@ class LinearElimination(ArmLearner):
         """Return the phases or blocks of a run that is played from outside."""
         if self.schedule == "paper":
             return Phases(self.delta, units, features, state)
-        return SharpBlocks(self._new_state(units, features), units, state)
+        flat = designs.affine_coordinates(features).flat
+        return SharpBlocks(self._new_state(units, features), units, state, flat)
 
-    def _new_state(self, units: Units, features: F64) -> LinearState:
+    def _new_state(self, units: Units, features: F64, floor: float = LARGEST) -> LinearState:
         """Return the state of "sharp" in which nothing has been played; R is the unit."""
         absent = self._absent(features) / units.scale
         prior = self._prior(units.scale)
-        return new_linear_state(features, self.delta, prior, self.known_intercept, absent)
+        about = (self.delta, prior, self.known_intercept, absent, floor)
+        return new_linear_state(features, *about)
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
@@ -281,7 +284,11 @@ class LinearElimination(ArmLearner):
 
         states = new_states(law)
         units = self.units(problem.features, (problem.low, problem.high), problem.intercept)
-        first = self._new_state(units, problem.features)
+        try:
+            floor = self._floor(problem, problem.features, math.inf) / units.scale
+        except NoGuaranteeError:  # there is no F to withdraw
+            floor = LARGEST
+        first = self._new_state(units, problem.features, floor)
         withdrawn = np.zeros(len(states.clock), np.int64)
 
         def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:

@@ -172,9 +172,7 @@ class LinearPlayer(Player):
             return math.inf
         bound = super()._envelope(promise, t)
         if isinstance(self._phases, SharpBlocks) and self._complete is None:
-            late = self._phases.delayed
-            if "floor" not in promise.parameters:  # it allows for that, where gaps are bounded
-                late += 2.0 * self._phases.hidden
+            late = self._phases.delayed + 2.0 * self._phases.hidden
             bound += late * self._phases.units.scale
         return bound
 

@@ -170,7 +170,7 @@ SABOTAGES = (
     Sabotage(
         "blocks believe arms that count as copies to be copies",
         "uli_fast.kernels.linear.blocks:hidden",
-        "(bias + lin.facts[FLAT]) * lin.facts[WIDEST]",
+        "bias * lin.facts[WIDEST]",
         "0.0 * lin.facts[WIDEST]",
         f"{LIVE_BLOCKS}::test_arms_closer_than_rounding_are_no_copies",
     ),

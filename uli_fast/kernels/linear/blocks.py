@@ -39,7 +39,7 @@ FAR_AWAY = 1e3
 # Positions in LinearState.counts and .facts.
 RANK, LEADER, COPIES, OPEN, TIED, WITHDRAWN = 0, 1, 2, 3, 4, 5
 INFORMATION, PAIR, LEVEL, RHO, LEVERAGE, PLANNED, AMPLIFIED = 0, 1, 2, 3, 4, 5, 6
-BLUR, OFF, BIAS, WIDEST, LEAST, ABSENT, FLAT, ALLOWED = 7, 8, 9, 10, 11, 12, 13, 14
+BLUR, OFF, BIAS, WIDEST, ABSENT, ALLOWED, KNOWN = 7, 8, 9, 10, 11, 12, 13
 
 
 class LinearState(NamedTuple):
@@ -59,9 +59,9 @@ class LinearState(NamedTuple):
     error: F64  # (K,) what missing or rounded rewards may have moved <s, a> by
     # J; the design's largest leverage of a pair; L; rho; rbar; M_l; the largest m_l / w_l. What
     # coordinates leave out: by how much they are off at first, and are at most; what that makes of
-    # differences, in units of the largest gap; no gap is larger; one is as large; what directions
-    # without coordinates hide, and which part of that gap; for which part of it F allows.
-    facts: F64  # (15,)
+    # differences, in units of the largest gap; no gap is larger; what directions without
+    # coordinates hide; for which part of itself F allows, and for how much besides.
+    facts: F64  # (14,)
     # Rank; leader; if only copies are left; if a block is open; the pivot whose value the origin
     # gives, or -1; the round in which F was withdrawn, 0 if never.
     counts: I64  # (6,)
@@ -213,7 +213,7 @@ def _first_bias(lin: LinearState) -> float:
 def hidden(lin: LinearState) -> float:
     """Return what coordinates may hide of a gap, in units of R."""
     bias = max(lin.facts[BIAS], _first_bias(lin))
-    return float(OUTWARD * (bias + lin.facts[FLAT]) * lin.facts[WIDEST] + lin.facts[ABSENT])
+    return float(OUTWARD * bias * lin.facts[WIDEST] + lin.facts[ABSENT])
 
 
 @kernel
@@ -257,13 +257,13 @@ def _as_planned(lin: LinearState) -> bool:
     J = lin.facts[INFORMATION]
     if not OUTWARD * J * lin.facts[LEVERAGE] >= lin.facts[PLANNED]:
         return False
-    gaps = lin.facts[LEAST] + 2.0 * boundary(J, lin.facts[LEVEL], lin.facts[RHO]) / J
-    return bool(2.0 * hidden(lin) <= lin.facts[ALLOWED] * gaps + 2.0 * lin.facts[ABSENT])
+    bound = 2.0 * boundary(J, lin.facts[LEVEL], lin.facts[RHO]) / J
+    return bool(2.0 * hidden(lin) <= lin.facts[ALLOWED] * bound + lin.facts[KNOWN])
 
 
 @kernel
 def _measure(lin: LinearState, arms: I64) -> None:
-    """Bound the largest gap on the event, from both sides, while all arms are in play."""
+    """Bound the largest gap on the event, while all arms are in play."""
     J, top, low, error = lin.facts[INFORMATION], -np.inf, np.inf, 0.0
     for a in arms:
         x, size = value(lin, a)
@@ -272,7 +272,6 @@ def _measure(lin: LinearState, arms: I64) -> None:
     widest = OUTWARD * (top - low + noise + 4.0 * error) / J
     if lin.facts[WIDEST] == 0.0 or widest < lin.facts[WIDEST]:
         lin.facts[WIDEST] = widest
-    lin.facts[LEAST] = max(lin.facts[LEAST], (top - low - 2.0 * noise - 4.0 * error) / J)
 
 
 @kernel
