@@ -1,4 +1,4 @@
-"""The reliability campaign: ``make reliability``, about half an hour on two cores.
+"""The reliability campaign: ``make reliability``, some hours on two cores, most of them for B28.
 
 Runs every check below, two at a time, and writes docs/reliability.md: what was asked, what was
 run, what came out. The quick parts of it are in the ordinary tests as well.
@@ -212,6 +212,15 @@ CHECKS = (
         pytest(f"{STUDY}/test_snapshots.py"),
     ),
     Check(
+        "B28",
+        "F and live certificates on vectors and sets are true where floating point has least to "
+        "hold on to",
+        "10^5 instances of every learner: near-copies, arms almost in line, needles, scales and "
+        "gaps over noise from 1e-12 to 1e12, equal means, with noise and without, against exact "
+        "gaps",
+        ("-m", "tests.theory.near_degenerate", "100000"),
+    ),
+    Check(
         "B30",
         "kills at every system call of open, ask, tell, snapshot and close, and whatever lies "
         "beside a study: nothing acknowledged lost, nothing deleted, none stuck",
@@ -219,6 +228,15 @@ CHECKS = (
         "their lives; journals, links, logs and files of other times, files written over in place",
         ("-m", "tests.study.syscalls"),
         first=pytest(f"{STUDY}/test_beside.py", f"{RUNS}/test_folders.py", "-k", "beside or link"),
+    ),
+    Check(
+        "B31",
+        "outcomes late, out of order, told twice, never told: nothing waits for ever, certificates "
+        "are true, every replay is equal",
+        "2,000 studies of four learners with a window, settled as 0, as .25 and as missing, delta "
+        ".5; successes of the best arm are held back most often; a plain model beside each",
+        ("-m", "tests.study.lateness", "2000"),
+        first=pytest(f"{STUDY}/test_windows.py"),
     ),
     Check(
         "B33",
@@ -238,15 +256,6 @@ CHECKS = (
         "200 children each of a client, a study in a file and one in a database, while four "
         "threads are at work; children that use it, close it, drop it",
         pytest("tests/service/test_forks.py", slow=True),
-    ),
-    Check(
-        "B31",
-        "outcomes late, out of order, told twice, never told: nothing waits for ever, certificates "
-        "are true, every replay is equal",
-        "2,000 studies of four learners with a window, settled as 0, as .25 and as missing, delta "
-        ".5; successes of the best arm are held back most often; a plain model beside each",
-        ("-m", "tests.study.lateness", "2000"),
-        first=pytest(f"{STUDY}/test_windows.py"),
     ),
 )
 

@@ -335,3 +335,19 @@ def test_means_along_a_half_axis_that_is_rounding_are_refused():
     assert learner.guarantee(uli.LinearBandit([1.0, 1.0], arm_set=flat)).proved
     thin = uli.arm_sets.Ellipsoid([0.0, 0.0], [[1.0, 0.0], [0.0, 1e-12]])
     assert learner.guarantee(uli.LinearBandit([0.0, 1e13], arm_set=thin)).parameters["d"] == 2
+
+
+@pytest.mark.parametrize("length", [1.0, 1e4, 1e12])
+def test_a_theta_too_long_for_its_digits_withdraws_f(length):
+    """The last digit of an arm is worth 1e-16 |theta|: F must not fall below it."""
+    ball = uli.arm_sets.Ellipsoid([1.0, -2.0], [[1.0, 0.3], [0.2, 0.5]])
+    problem = uli.LinearBandit([0.6 * length, 0.8 * length], arm_set=ball, sigma=1e-6)
+    learner = uli.CapElimination(0.05, R=1.0)
+    runs = uli.simulate(learner, problem, 10**12, seed=1)
+    assert bool(runs.withdrawn[0]) == (length > 1e9)
+    phases, best = CapPhases(learner, ball), problem.optimal_value
+    for _ in range(10):
+        arms, n, _ = phases.open()
+        assert (best - arms @ problem.theta <= phases.gap).all()
+        phases.close(arms, n, arms @ problem.theta)
+    assert phases.in_time == (length < 1e9) and phases.gap < math.inf

@@ -356,3 +356,24 @@ def test_tiny_noise_counts_as_a_thousandth():
     problem = uli.LinearBandit([0.5, 0.3], arm_set=uli.arm_sets.Ball(2), sigma=1e-9)
     runs = uli.simulate(SHARP(0.05, R=1e-9), problem, 10**15, 1, seed=1)
     assert runs.holds.all()
+
+
+def test_thin_sets_withdraw_f_before_it_is_false():
+    """Rows of B^-1 multiply what an oracle leaves open, by 10^9 in the last phases."""
+    rng, broken, withdrawn = np.random.default_rng(0), 0, 0
+    for seed in range(30):
+        turn = np.linalg.qr(rng.standard_normal((2, 2)))[0] if seed % 2 else np.eye(2)
+        thin = uli.arm_sets.Ellipsoid([0.0, 0.0], turn @ np.diag([1.0, 1e-5]))
+        theta = rng.standard_normal(2)
+        theta /= np.linalg.norm(theta) * (1.0 + 1e-9)
+        problem = uli.LinearBandit(theta, arm_set=thin, sigma=1e-3)
+        runs = uli.simulate(uli.SpannerElimination(0.05, R=1e-3), problem, 10**12, seed=seed)
+        broken += runs.worst_ratio_against(runs.guarantee)[0] > 1.0
+        if runs.withdrawn[0]:
+            withdrawn += 1
+            assert np.isnan(runs.worst_ratio[0])
+            with pytest.raises(uli.errors.NoGuaranteeError, match="withdrawn in 1 of 1"):
+                assert runs.holds
+        else:
+            assert runs.holds[0]
+    assert 0 < broken <= withdrawn < 30

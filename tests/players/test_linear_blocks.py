@@ -207,7 +207,8 @@ class Shadow:
         if not self.lin.counts[kernel.COPIES]:
             # Rewards X in [-1, 1] are (X + 1) / 2 to the player.
             unit = (means + 1.0) / 2.0 * units.slope - units.offset
-            kernel._add(self.lin, arms, n, unit, np.zeros(0))
+            m = float(self.lin.sizes[player.phase - 1])
+            kernel._add(self.lin, arms, n, unit, np.zeros(0), m)
             best = int(self.means.argmax())
             if self.state.active[best]:
                 kernel._watch(self.lin, self.state, arms, gaps, best)
@@ -412,17 +413,20 @@ def test_estimates_on_the_edge_of_the_event(known):
     assert max(tight) > 0.9
 
 
-def test_what_counts_as_flat_is_in_the_certificate():
-    """Survivors that count as copies may be apart by 1e-8 of what the first look left of gaps."""
+def test_what_coordinates_hide_is_in_the_certificate():
+    """Three arms that differ by 5e-11 of the spread are told apart, as far as digits go."""
     player = uli.LinearElimination(0.05, R=1.0).start([[-1e7], [0.0], [0.0005], [0.001]])
     rng, means = np.random.default_rng(0), 1000.0 * player.features[:, 0]
-    for _ in range(400):
+    while len(player.active) > 1:
+        phase = player.phase
         decision = player.ask()
         player.tell(decision.id, means[decision.arm] + rng.standard_normal())
-    found = player.certificate()
-    assert len(player.active) == 3 and 1.0 < found.bound <= 500.0
+        if player.phase > phase:
+            found, gap = player.certificate(), means.max() - means[list(player.active)].min()
+            assert gap <= found.bound and player._phases.hidden < 0.1
+    assert player.active == (3,) and player.certificate().bound == 0.0
     again = uli.restore(json.loads(json.dumps(player.state())))
-    assert again.certificate() == found
+    assert again.certificate() == player.certificate()
 
 
 def followed(player, means, rounds):
@@ -463,6 +467,46 @@ def test_f_allows_for_an_intercept_far_from_all_rewards():
     while len(near.active) > 1:
         tell(near, lambda a: float(a))
     assert near.phase < 10
+
+
+def test_near_copies_do_not_make_a_false_certificate():
+    """Arms that differ by little beside an arm 4 R worse: it is dropped, or the bound is true."""
+    R, small = 0.0025, [[-5e-10, 5e-10], [-5e-11, 7e-11], [-5e-11, 4e-11], [-2e-11, 2e-11]]
+    arms = np.array([[-1, 1], [0, 1], [-0.01, 0], *small])
+    means, rng = arms @ [1.0, -1.0], np.random.default_rng(0)
+    for _ in range(5):
+        player = SHARP(0.05, R=R).start(arms)
+        for _ in range(1200):
+            phase = player.phase
+            tell(player, lambda a: float(means[a] + R * rng.standard_normal()))
+            if player.phase > phase:
+                gap = max(means.max() - means[a] for a in player.active)
+                assert gap <= player.certificate().bound
+        assert 2 not in player.active
+
+
+def test_the_last_of_two_near_copies_is_a_best_one():
+    """Gaps of 10^10 R beside one of 6 R: no last digit of the former decides on the latter."""
+    arms = np.array([[1.0, 0.0], [1.0 + 3e-10, 3e-10], [0.0, 1.0], [-1.0, 0.5]])
+    means, rng = arms @ [1e10, -3e10], np.random.default_rng(0)
+    for _ in range(10):
+        player = SHARP(0.05, R=1.0).start(arms)
+        for _ in range(400):
+            tell(player, lambda a: float(means[a] + rng.standard_normal()))
+        found, gap = player.certificate(), max(means.max() - means[a] for a in player.active)
+        assert gap <= found.bound and (found.winner is None or player.active == (0,))
+
+
+def test_what_f_does_not_count_on_withdraws_it():
+    """Looks worth less than planned: no F, the bound of the outcomes, and the reason with it."""
+    player = SHARP(0.05, R=1.0).start(np.eye(3))
+    player._phases.lin.facts[kernel.LEVERAGE] = 1e-3
+    assert not player.withdrawn
+    while player.phase < 3:
+        tell(player, lambda a: float(a))
+    found = player.certificate()
+    assert found.envelope == math.inf and found.bound < math.inf
+    assert any("F is not claimed" in sentence for sentence in found.assumes)
 
 
 def test_copies_that_are_left_have_no_gap():

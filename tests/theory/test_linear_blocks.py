@@ -196,7 +196,7 @@ def test_coordinates_are_those_of_the_pivots():
         rank = int(rng.integers(1, r + 1))
         rows = rng.standard_normal((m, rank)) @ rng.standard_normal((rank, r))
         pivots = np.zeros(r, np.int64)
-        C = kernel.span(rows, pivots)
+        C = kernel.span(rows, pivots, m)
         assert C.shape[1] == min(rank, m)
         assert C @ rows[pivots[: C.shape[1]]] == pytest.approx(rows, abs=1e-9)
         assert C[pivots[: C.shape[1]]] == pytest.approx(np.eye(C.shape[1]), abs=1e-12)
@@ -208,7 +208,7 @@ def test_designs_have_certified_leverages():
         m, r = int(rng.integers(2, 100)), int(rng.integers(1, 8))
         rows = rng.standard_normal((m, r))
         pivots = np.zeros(r, np.int64)
-        C = kernel.span(rows, pivots)
+        C = kernel.span(rows, pivots, m)
         rank = C.shape[1]
         nu = np.zeros(m)
         nu[pivots[:rank]] = 1.0 / rank
@@ -226,6 +226,18 @@ def test_the_largest_pair_is_found(m):
         exact = max(((b - B) ** 2).sum(axis=1).max() for b in B)
         assert kernel.largest_pair(B, nu, True) == pytest.approx(exact)
         assert kernel.largest_pair(B, nu, False) >= exact
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_singular_design_never_wins(exact):
+    """Weights on one line of a plane tell nothing across it, and NaN is no small number."""
+    rows = np.array([[1.0, 7.7e-11], [0.0, 1.0], [0.0, 0.0]])
+    for nu in ([0.5, 0.0, 0.5], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]):
+        B = kernel.whitened(rows, kernel.factor(kernel.moments(rows, np.array(nu))))
+        assert kernel.largest_pair(B, np.array(nu), exact) == math.inf
+    even = np.full(3, 1.0 / 3.0)
+    B = kernel.whitened(rows, kernel.factor(kernel.moments(rows, even)))
+    assert 6.0 == pytest.approx(kernel.largest_pair(B, even, True))
 
 
 def test_blocks_and_looks_change_coordinates_without_changing_anything():

@@ -38,6 +38,17 @@ class BallMap(NamedTuple):
         """Return how far the arms go from the center along u, times its length."""
         return _reach(self.axes, u)
 
+    def rounded(self) -> float:
+        """Bound by how much rounding moves images, as points of the unit ball.
+
+        A power of two, which every machine finds.
+        """
+        axes = self.axes * np.eye(self.dimension) if self.axes.ndim == 0 else self.axes
+        moved = np.abs(self.center) + np.linalg.norm(axes, axis=1)
+        inside = np.abs(np.linalg.pinv(axes, rcond=1e-16)) @ moved
+        most = (self.dimension + 3) * 2.0**-53 * np.linalg.norm(inside)
+        return float(2.0 ** np.ceil(np.log2(most)))
+
 
 def _reach(axes: F64, u: F64) -> float:
     return float(np.linalg.norm(axes * u if axes.ndim == 0 else axes.T @ u))

@@ -23,7 +23,7 @@ machines a hundred times longer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,11 +37,10 @@ __all__ = ["Design", "d_optimal", "g_optimal", "rank", "span_coordinates"]
 # Singular values below this fraction of the largest one count as zero.
 RANK_TOLERANCE = 1e-10
 # The origin is in the plane of the arms if it is not further off than this part of its distance.
-# Beyond this many times their spread it is not used: differences would be lost in rounding.
-SAME_PLANE, FAR_AWAY = 1e-14, 1e6
+SAME_PLANE = 1e-14
 # Thinner arms, in units of their largest difference, and not flat, are too thin to be told apart;
 # and so are arms whose well-scaled coordinates rounding may move by more than this.
-THINNEST, BLURRED = 1e-9, 2e-9
+THINNEST, BLURRED = 1e-9, 2e-10
 # Far more than a tolerance of 1.01 takes (hundreds, for K = 10^4 and d = 20).
 LARGEST_ITERATIONS = 200_000
 # More arms than this start from a sample of them.
@@ -226,31 +225,44 @@ def rank(arms: Any) -> int:
 
 def affine_rank(arms: Any) -> int:
     """Return the dimension of the span of the arms' differences, 0 if all are equal."""
-    return int(affine_coordinates(arms)[0].shape[1])
+    return int(affine_coordinates(arms).coordinates.shape[1])
 
 
-def affine_coordinates(arms: Any) -> tuple[F64, F64 | None]:
-    """Return well-scaled coordinates of the arms in the plane they span, and those of the origin.
+class Plane(NamedTuple):
+    """Well-scaled coordinates of arms in their plane: of mean 0, second moments the identity."""
 
-    Coordinates (K, k) have mean 0 and the identity for their second moments. None: the origin is
-    not in that plane, or too far away.
-    """
+    coordinates: F64  # (K, k)
+    origin: F64 | None  # (k,) coordinates of the origin; None: it is not in that plane
+    blur: float  # rounding moves no arm by more, nor the origin by more than 1 + |origin| times it
+    flat: bool  # the arms have fewer directions than they could: some may be flat but for rounding
+
+
+def affine_coordinates(arms: Any) -> Plane:
+    """Return well-scaled coordinates of the arms in the plane they span, and of the origin."""
     points = _check.matrix("arms", arms)
-    K = len(points)
+    K, d = points.shape
     apart = points - points[0]  # copies are 0 to the bit
     largest = np.abs(apart).max()
     if largest == 0.0:
-        return np.zeros((K, 0)), None
+        return Plane(np.zeros((K, 0)), None, 0.0, False)
+    largest = 2.0 ** np.ceil(np.log2(largest))  # by which quotients are exact
     apart = apart / largest
     middle = apart.mean(axis=0)
     centred = apart - middle
     axes, singular = _axes(centred)
     stretch = axes.T / singular * np.sqrt(K)
-    point = points[0] / largest + middle
-    outside = np.linalg.norm(point - axes.T @ (axes @ point)) if len(axes) < len(point) else 0.0
+    first = points[0] / largest
+    point = first + middle
+    outside = np.linalg.norm(point - axes.T @ (axes @ point)) if len(axes) < d else 0.0
     origin = -(point @ stretch)
-    near = outside <= SAME_PLANE * np.linalg.norm(point) and np.linalg.norm(origin) <= FAR_AWAY
-    return times(centred, stretch), origin if near else None
+    near = outside <= SAME_PLANE * np.linalg.norm(point)
+    # Two differences are rounded, and a sum of d products.
+    moved = times(np.abs(apart) + (d + 1) * np.abs(centred), np.abs(stretch))
+    from_origin = (np.abs(middle) + (d + 1) * np.abs(point)) @ np.abs(stretch)
+    far = np.linalg.norm(from_origin) / (1.0 + np.linalg.norm(origin))
+    blur = 2.0**-53 * float(max(np.linalg.norm(moved, axis=1).max(), far))
+    flat = len(axes) < min(K - 1, d)
+    return Plane(times(centred, stretch), origin if near else None, blur, flat)
 
 
 def is_thin(arms: F64) -> bool:
@@ -263,13 +275,11 @@ def is_thin(arms: F64) -> bool:
     largest = np.abs(apart).max()
     if largest == 0.0:
         return False
-    apart = apart / largest
-    _, sizes, axes = np.linalg.svd(apart, full_matrices=False)
+    sizes = np.linalg.svd(apart / largest, compute_uv=False)
     rounded = 1e-14 * max(arms.shape) * max(sizes[0], 0.1 * np.abs(arms).max() / largest)
-    kept = sizes > max(rounded, RANK_TOLERANCE * sizes[0])
-    stretch = np.abs(axes[kept].T) / sizes[kept] * np.sqrt(len(arms))
-    blurred = 2.0**-53 * np.linalg.norm(np.abs(apart) @ stretch, axis=1).max() > BLURRED
-    return bool(blurred or ((sizes > rounded) & (sizes < THINNEST * sizes[0])).any())
+    if ((sizes > rounded) & (sizes < THINNEST * sizes[0])).any():
+        return True
+    return affine_coordinates(arms).blur > BLURRED
 
 
 def _spanning(arms: F64) -> tuple[F64, F64]:

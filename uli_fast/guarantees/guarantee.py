@@ -21,6 +21,8 @@ from uli_fast.errors import ArgumentError, NoGuaranteeError, RuleError
 from uli_fast.guarantees import betting_looks, phase_bounds
 from uli_fast.guarantees.formulas import FORMULAS, Constant, policy_ends, se_mab_above, sources
 
+# Why a run's F is withdrawn: said of runs, and of live certificates.
+WITHDRAWN = "rounding leaves less of the differences of arms than F counts on"
 # Rounds summed one by one before an integral takes over.
 _SUMMED = 10**5
 # Intervals, each with the bound of its first round, where an integral would not do.

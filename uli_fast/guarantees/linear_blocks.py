@@ -23,11 +23,12 @@ TOLERANCE = 1.02
 EXACT_PAIRS = 1500
 # Prior gaps beyond these are taken as these: they only tune.
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-50, 1e50
-# What is thinner than 1e-9 of the arms' spread counts as flat: values are off by less than this
-# part of the largest gap; and by this part of the largest mean, which is rounding.
-FLAT, RESOLVED = 1e-8, 1e-13
-# F is rounded up by this, which is more than its arithmetic loses.
-OUTWARD = 1.0 + 1e-9
+# F allows for what coordinates hide: this part of the largest gap, and of what it says itself;
+# and for rounding, by this part of the largest mean. Directions that are flat but for rounding may
+# hide the last part of gaps.
+HIDDEN, RESOLVED, FLAT = 1e-8, 1e-13, 2.5e-9
+# F is rounded up by this, for that and for its arithmetic.
+OUTWARD = 1.0 + 2.0 * HIDDEN
 # F is a table to this round; what is beyond has its last entry.
 LAST_ROUND = 2**450
 LARGEST_COUNT = 2**62

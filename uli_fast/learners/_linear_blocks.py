@@ -11,7 +11,7 @@ import numpy as np
 from uli_fast._typing import F64, I64
 from uli_fast.errors import DesignError, StateError
 from uli_fast.geometry import designs
-from uli_fast.guarantees.linear_blocks import EXACT_PAIRS, FLAT, TOLERANCE, LinearBlocks
+from uli_fast.guarantees.linear_blocks import EXACT_PAIRS, FLAT, HIDDEN, TOLERANCE, LinearBlocks
 from uli_fast.learners._linear import Units
 
 if TYPE_CHECKING:
@@ -24,30 +24,37 @@ DESIGN_TOLERANCE = TOLERANCE - 1e-4
 # Sums of n numbers up to x are off by n^2 x times the first of these at most; what is computed from
 # their means by parts of them that are far below the second.
 LAST_DIGIT, ARITHMETIC = 2.0**-53, 2.0**-45
+LARGEST = float(np.finfo(np.float64).max)
 # What never changes in a run.
-FIXED = ("affine", "rows", "sizes")
+FIXED = ("affine", "origin", "sizes")
 
 
 def new_linear_state(
-    features: F64, delta: float, prior_gap: float, known_intercept: bool
+    features: F64,
+    delta: float,
+    prior_gap: float,
+    known_intercept: bool,
+    absent: float = 0.0,
+    floor: float = LARGEST,
 ) -> LinearState:
     """Allocate the state of a run in which nothing has been played, with its first design.
 
-    ``prior_gap`` is in units of R. With the origin in the arms' plane and a known intercept rewards
-    are regressed on coordinates alone, else with a constant: off the plane that is no loss.
+    ``prior_gap`` is in units of R, and so is what directions without coordinates may hide of a gap:
+    where ``absent`` is above 0 that bounds what rounding of coordinates hides as well. ``floor`` is
+    what F allows for it all, in a run that is held against F as it was before.
     """
-    from uli_fast.kernels.linear.blocks import LEVEL, RHO, LinearState
+    from uli_fast.kernels.linear import blocks as kernel
 
-    Z, origin = designs.affine_coordinates(features)
-    K, k = Z.shape
-    plan = LinearBlocks(K, max(k, 1), delta, prior_gap)
-    affine = np.column_stack([np.ones(K), Z])
-    rows = affine if origin is None or not known_intercept else np.ascontiguousarray(Z - origin)
-    r = rows.shape[1]
-    lin = LinearState(
-        affine=affine,
-        rows=rows,
+    plane = designs.affine_coordinates(features)
+    K, k = plane.coordinates.shape
+    plan, origin = LinearBlocks(K, max(k, 1), delta, prior_gap), plane.origin
+    known = origin is not None and known_intercept
+    r = k + 1
+    lin = kernel.LinearState(
+        affine=np.column_stack([np.ones(K), plane.coordinates]),
+        origin=np.concatenate([[1.0], origin]) if known and origin is not None else np.zeros(0),
         C=np.zeros((K, r)),
+        tie=np.zeros(r),
         pivots=np.zeros(r, np.int64),
         s=np.zeros(r),
         H=np.zeros((r, r)),
@@ -56,12 +63,15 @@ def new_linear_state(
         sizes=plan.sizes(),
         least=np.zeros((2, K)),
         error=np.zeros(K),
-        facts=np.zeros(4),
-        counts=np.zeros(4, np.int64),
+        facts=np.zeros(14),
+        counts=np.zeros(6, np.int64),
     )
-    lin.counts[1] = -1
+    lin.counts[kernel.LEADER] = lin.counts[kernel.TIED] = -1
+    lin.facts[kernel.BLUR] = 0.0 if absent > 0.0 else plane.blur
     if K > 1:
-        lin.facts[LEVEL], lin.facts[RHO] = plan.level, plan.rho
+        lin.facts[kernel.LEVEL], lin.facts[kernel.RHO] = plan.level, plan.rho
+        lin.facts[kernel.LEVERAGE], lin.facts[kernel.ABSENT] = plan.leverage, absent
+        lin.facts[kernel.ALLOWED], lin.facts[kernel.KNOWN] = HIDDEN, floor
     redesign(lin, np.full(K, True))
     return lin
 
@@ -99,11 +109,10 @@ def open_block(state: ArmState, units: Units, truth: F64 | None = None) -> OpenB
 class SharpBlocks:
     """The blocks of one run, as a live player goes through them: quotas, and a look at the end."""
 
-    def __init__(self, lin: LinearState, units: Units, state: ArmState) -> None:
-        self.lin, self.units, self.state = lin, units, state
+    def __init__(self, lin: LinearState, units: Units, state: ArmState, flat: bool = False) -> None:
+        self.lin, self.units, self.state, self.flat = lin, units, state, flat
         self.values: F64 = np.full(state.n.size, np.nan)  # at the last look
         self.errors: F64 = np.zeros(state.n.size)  # that missing or rounded rewards may have made
-        self.widest = 0.0  # no gap of any arm is larger, on the event, in units of R
         self._quotas: tuple[int, I64] | None = None
 
     def quotas(self) -> I64:
@@ -149,21 +158,8 @@ class SharpBlocks:
             missed += 0.5 * units.slope * missing
         if not missed.any():
             missed = np.zeros(0)
-        first = self.state.clock[1] == 1
-        dropped = kernel.close(self.lin, self.state, n, means, gaps, missed, best)
-        if first:
-            self._measure()
-        if dropped:
+        if kernel.close(self.lin, self.state, n, means, gaps, missed, best):
             redesign(self.lin, self.state.active)
-
-    def _measure(self) -> None:
-        """Bound the largest gap of all arms, on the event, by the first block."""
-        J, rank, rho = self.lin.facts[0], self.lin.counts[0], self.lin.facts[3]
-        if J > 0.0:
-            values = self.lin.C[:, :rank] @ self.lin.s[:rank]
-            height = self.lin.facts[2] + 0.5 * math.log1p(J / rho)  # c(J) is below its root
-            noise = math.sqrt((J + rho) * 2.0 * height) + 4.0 * float(self.lin.error.max())
-            self.widest = float((np.ptp(values) + noise) / J)
 
     def _say(self) -> None:
         """Keep the estimates of the active arms."""
@@ -175,8 +171,7 @@ class SharpBlocks:
 
     def saved(self) -> dict[str, Any]:
         """Return what changes in a run, as JSON has it."""
-        found = {name: x.tolist() for name, x in self.lin._asdict().items() if name not in FIXED}
-        return found | {"widest": self.widest}
+        return {name: x.tolist() for name, x in self.lin._asdict().items() if name not in FIXED}
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Take over what ``saved`` returned."""
@@ -186,13 +181,21 @@ class SharpBlocks:
                 if values.shape != array.shape:
                     raise StateError("state", f"{name} has another shape")
                 array[...] = values
-        self.widest = float(saved["widest"])
         self._quotas = None
 
     @property
     def hidden(self) -> float:
-        """What flat directions and rounded coordinates may hide of a gap, in units of R."""
-        return FLAT * self.widest
+        """What coordinates may hide of a gap, in units of R."""
+        from uli_fast.kernels.linear import blocks as kernel
+
+        return float(kernel.hidden(self.lin))
+
+    @property
+    def withdrawn(self) -> int:
+        """The round in which F was withdrawn, 0 if never: looks were worth less than planned."""
+        from uli_fast.kernels.linear.blocks import WITHDRAWN
+
+        return int(self.lin.counts[WITHDRAWN])
 
     @property
     def drowned(self) -> bool:
@@ -226,4 +229,6 @@ class SharpBlocks:
 
         if self.drowned:
             return math.inf
-        return float(kernel.realised(self.lin, self.state.active)) + self.hidden
+        flat = self.flat and self.state.active.sum() > 1
+        said = float(kernel.realised(self.lin, self.state.active))
+        return said + flat * FLAT * float(self.lin.facts[kernel.WIDEST])

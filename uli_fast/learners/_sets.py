@@ -47,6 +47,7 @@ class BlockLog:
 
     blocks: list[PlayBlock] = field(default_factory=list)
     work: list[Work] = field(default_factory=list)
+    withdrawn: int = 0  # the round in which F was withdrawn, 0 if never
 
 
 class SetRun(Protocol):
@@ -67,6 +68,10 @@ class SetPhases(Protocol):
 
     phase: int  # the one that was opened last
     numbers: list[int]  # of its arms, where they are finitely many; else -1
+
+    @property
+    def in_time(self) -> bool:
+        """Whether F holds for the arms of this phase: what was learned is as good as planned."""
 
     def open(self) -> tuple[F64, int, Work]:
         """Begin the next phase; return its arms, the plays of each, and what that took."""
@@ -96,6 +101,8 @@ class PhaseRun:
         """Play a phase and say whether the horizon is reached."""
         arms, n, work = self.phases.open()
         self.log.work.append(work)
+        if not self.phases.in_time and not self.log.withdrawn:
+            self.log.withdrawn = self.t + 1
         means = []
         for arm, number in zip(arms, self.phases.numbers, strict=True):
             last = min(self.t + n, self.horizon)

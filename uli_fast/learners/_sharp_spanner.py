@@ -38,13 +38,18 @@ class SharpPhases(SpannedPhases):
 
     @property
     def in_time(self) -> bool:
-        """Whether F holds for the arms of this phase: what was learned is as good as planned."""
-        return self.error <= accuracy(self.phase - 1)
+        """Whether F holds for the arms of this phase: what was learned is as good as planned.
+
+        Half of what is spared is for arms that an oracle lets miss their cut.
+        """
+        planned = accuracy(self.phase - 1)
+        return self.error <= planned and self.gap <= (2.0 + SPARE / 2.0) * planned
 
     @property
     def spare(self) -> float:
         """By how much rounding may change the sum of a phase's means."""
-        return SPARE * accuracy(self.phase) * self.scale / (2.0 * WIDEST * self.learner.C)
+        half = SPARE / 2.0 * accuracy(self.phase)
+        return half * self.scale / (2.0 * WIDEST * self.learner.C)
 
     def close(self, arms: F64, n: int, means: F64, off: F64 | None = None) -> None:
         """Interpolate the means on the columns: theta_hat = B^-T y, y = 0 on placeholders."""

@@ -240,8 +240,15 @@ class CapPhases:
         self.gap = math.inf  # no arm of this phase has a larger one, in reward units
         self.phase = 0
         self.numbers = [-1] * (d + 1)
+        # Arms that are played are rounded by no more than this, as points of the unit ball.
+        self.rounded = self.ball.rounded()
         self.points: F64 = np.empty((d + 1, d))  # of the unit ball: those to play
         self.place()
+
+    @property
+    def in_time(self) -> bool:
+        """Whether F holds for the arms of this phase: every one so far was cut as planned."""
+        return self.eta <= self.unit * cap_eta(self.phase - 1) or self.phase == 1
 
     @property
     def best(self) -> F64:
@@ -270,17 +277,23 @@ class CapPhases:
         """Estimate theta from this phase's mean rewards and cut the ball anew.
 
         ``off`` is the length of what means may be off, besides noise and rounding. Where that
-        leaves the estimate worse than the next cap needs, the cap stays as it is.
+        leaves the estimate worse than the next cap needs, the cap stays as it is. So does rounding
+        of arms, beyond what is left for it, where theta is long.
         """
         from uli_fast.kernels.cap_elimination import slope
 
-        d = self.ball.dimension
-        apart = math.sqrt(d / (d + 1.0)) * (math.sqrt(cap_kappa(d)) + 1.0)
-        eta = self.unit * cap_eta(self.phase) + apart * off
-        if eta > CAP_SHRINKS * self.eta * (1.0 + 1e-12):
-            return
+        d, theta = self.ball.dimension, np.empty_like(self.theta)
         before = self.pole, self.depth
-        length = slope(*before, means, self.theta)
+        length = slope(*before, means, theta)
+        planned = self.unit * cap_eta(self.phase)
+        apart = math.sqrt(d / (d + 1.0)) * (math.sqrt(cap_kappa(d)) + 1.0)
+        moved = 2.0 * math.sqrt(d + 1.0) * self.rounded * length  # theta may be longer
+        if apart * moved > CAP_ROOM / 2.0 * planned:
+            off += moved
+        eta = planned + apart * off
+        if not eta <= CAP_SHRINKS * self.eta * (1.0 + 1e-12):
+            return
+        self.theta = theta
         self.eta, self.depth = eta, math.inf  # without a slope it is the whole ball
         if length > 0.0:
             self.pole, self.depth = self.theta / length, CAP_CUTS * eta / length
@@ -308,4 +321,4 @@ class CapPhases:
 
         pole = error(spread(*before, self.points, 0))
         rim = error(largest_spread(*before, self.points)) + length * played_depth(self.depth, d)
-        return min(general, ROUNDED * max(pole, rim) + CAP_ROOM * self.eta)
+        return min(general, ROUNDED * max(pole, rim) + CAP_ROOM * self.eta) + 2.0 * off

@@ -23,7 +23,7 @@ from uli_fast.errors import ArgumentError, DesignError, NoGuaranteeError
 from uli_fast.geometry import designs
 from uli_fast.geometry.least_squares import influence, least_squares
 from uli_fast.guarantees import Guarantee, formula, read_arms
-from uli_fast.guarantees.linear_blocks import FLAT, RESOLVED
+from uli_fast.guarantees.linear_blocks import FLAT, HIDDEN, RESOLVED
 from uli_fast.guarantees.phase_bounds import largest_support
 from uli_fast.guarantees.phase_bounds import linear_size as phase_size
 from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
@@ -38,6 +38,7 @@ from uli_fast.learners._linear import (
     units_of,
 )
 from uli_fast.learners._linear_blocks import (
+    LARGEST,
     SharpBlocks,
     copied,
     new_linear_state,
@@ -49,6 +50,7 @@ from uli_fast.learners._sets import BlockLog, PlayBlock, Work
 if TYPE_CHECKING:
     from uli_fast._check import Bounds
     from uli_fast.kernels.arms.state import ArmState, RoundRecord
+    from uli_fast.kernels.linear.blocks import LinearState
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.linear_elimination import LinearPlayer
     from uli_fast.problems.arms import ArmBandit
@@ -66,9 +68,9 @@ class LinearElimination(ArmLearner):
     "sharp", our own: with probability 1 - delta every round's gap is at most 2 c(J) / J in units of
     R, J the information of the blocks that are over at that round and c the boundary of a mixture.
     It is of order R sqrt(k log(K t / delta) / t), k the dimension of the arms' plane, whatever
-    theta and the arms' norms, but for 1e-8 of the largest gap (what is thinner than 1e-9 of the
-    arms' spread counts as flat). It learns about differences of means: live, ``certificate()`` has
-    what is known, and ``intervals()`` are the whole range.
+    theta and the arms' norms, but for 1e-8 of the largest gap, which is more than rounding may hide
+    (arms thinner than 1e-9 of their spread have no guarantee). It learns about differences of
+    means: live, ``certificate()`` has what is known, and ``intervals()`` are the whole range.
 
     "paper": with probability 1 - delta every round's gap is at most 8 2^-l for arms and theta of
     norm at most 1, l being its phase when no arm is ever dropped; that is below the closed form
@@ -199,21 +201,27 @@ class LinearElimination(ArmLearner):
         return Guarantee("PE-linear-sharp", self.delta, parameters, R)
 
     def _floor(self, about: Any, features: F64 | None, largest: float) -> float:
-        """Return what flat directions and rounding may hide of a gap, as far as gaps are known."""
+        """Return what rounding may hide of a gap, as far as gaps are known, in reward units."""
         means = getattr(about, "means", None)
         if means is None or features is None:
-            return FLAT * largest if math.isfinite(largest) else 0.0
+            return HIDDEN * largest if math.isfinite(largest) else 0.0
         widest = float(np.ptp(means))
-        Z = designs.affine_coordinates(features)[0]
+        Z = designs.affine_coordinates(features).coordinates
         affine = np.column_stack([np.ones(len(Z)), Z])
         rest = means - affine @ np.linalg.lstsq(affine, means, rcond=None)[0]
         shift = about.intercept if self.known_intercept else 0.0
-        resolved = RESOLVED * float(np.abs(means - shift).max())
+        resolved = RESOLVED * float(max(np.abs(means).max(), np.abs(means - shift).max()))
         if np.abs(rest).max() > FLAT * widest + resolved:
             raise NoGuaranteeError(
                 "means differ along a direction in which arms hardly do: rescale the features"
             )
-        return FLAT * widest + resolved
+        return HIDDEN * widest + resolved + 2.0 * self._absent(features)
+
+    def _absent(self, features: F64) -> float:
+        """Return what a theta within its bound may hide along directions that are too thin."""
+        if self.theta_norm is None or not designs.is_thin(features):
+            return 0.0
+        return HIDDEN * float(np.linalg.norm(features, axis=1).max()) * self.theta_norm
 
     def _dimension(self, features: F64) -> int:
         """Return the dimension of the arms' plane, refusing thin arms where theta may be long."""
@@ -243,9 +251,15 @@ class LinearElimination(ArmLearner):
         """Return the phases or blocks of a run that is played from outside."""
         if self.schedule == "paper":
             return Phases(self.delta, units, features, state)
+        flat = designs.affine_coordinates(features).flat
+        return SharpBlocks(self._new_state(units, features), units, state, flat)
+
+    def _new_state(self, units: Units, features: F64, floor: float = LARGEST) -> LinearState:
+        """Return the state of "sharp" in which nothing has been played; R is the unit."""
+        absent = self._absent(features) / units.scale
         prior = self._prior(units.scale)
-        lin = new_linear_state(features, self.delta, prior, self.known_intercept)
-        return SharpBlocks(lin, units, state)
+        about = (self.delta, prior, self.known_intercept, absent, floor)
+        return new_linear_state(features, *about)
 
     def begin(
         self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
@@ -265,12 +279,17 @@ class LinearElimination(ArmLearner):
     ) -> ArmBatch:
         """Allocate replications of blocks, which begin with one and the same design."""
         from uli_fast.kernels.arms.state import play_out
+        from uli_fast.kernels.linear.blocks import WITHDRAWN
         from uli_fast.kernels.linear_elimination import play_blocks
 
         states = new_states(law)
         units = self.units(problem.features, (problem.low, problem.high), problem.intercept)
-        prior = self._prior(units.scale)
-        first = new_linear_state(problem.features, self.delta, prior, self.known_intercept)
+        try:
+            floor = self._floor(problem, problem.features, math.inf) / units.scale
+        except NoGuaranteeError:  # there is no F to withdraw
+            floor = LARGEST
+        first = self._new_state(units, problem.features, floor)
+        withdrawn = np.zeros(len(states.clock), np.int64)
 
         def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:
             lin, block = copied(first), open_block(state, units, problem.means)
@@ -282,11 +301,13 @@ class LinearElimination(ArmLearner):
                 steps = 0 if engine == "skip" else budget
                 if play_blocks(law, state, record, lin, block, horizon, steps):
                     redesign(lin, state.active)
+                withdrawn[r] = lin.counts[WITHDRAWN]
                 return bool(state.clock[0] >= horizon)
 
             return advance
 
-        return ArmBatch(states, OneByOne(states, law, record, begin).advance)
+        advance = OneByOne(states, law, record, begin).advance
+        return ArmBatch(states, advance, withdrawn=withdrawn)
 
     def _begin(
         self, problem: ArmBandit, one: tuple[Any, ...], log: BlockLog, engine: str, horizon: int

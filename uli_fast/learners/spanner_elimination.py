@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # The box is this much wider, so that rounding cannot exclude an optimal arm.
 BOX_MARGIN = 1.0 + 1e-8
 LARGEST_PHASE = 4e18
+SPARED = 1e-3  # of what a phase knows: for rounded sums, and for bounds that an oracle leaves open
 SCHEDULES = ("sharp", "paper")
 
 
@@ -212,6 +213,11 @@ class SpannerPhases(SpannedPhases):
 
     wider = 1.0  # than the proofs have it, the box of this phase
 
+    @property
+    def in_time(self) -> bool:
+        """Whether F holds for the arms of this phase: an oracle's bounds may leave a wider box."""
+        return self.gap <= 4.0 * 2.0**-self.phase * (1.0 + SPARED)
+
     def close(self, arms: F64, n: int, means: F64, off: F64 | None = None) -> None:
         """Estimate theta by ridge regression."""
         self.theta = ridge(arms / self.size, n, means / self.scale)
@@ -219,7 +225,7 @@ class SpannerPhases(SpannedPhases):
     @property
     def spare(self) -> float:
         """By how much rounding may change the sum of a phase's means."""
-        return 1e-3 * 2.0**-self.phase * self.scale
+        return SPARED * 2.0**-self.phase * self.scale
 
     def _length(self) -> float:
         return self.size / math.sqrt(self._rounds())

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from uli_fast.guarantees import WITHDRAWN
+
 # Outcomes that are awaited together count as earlier ones too: they could be copies of each other.
 GIVEN = "given all earlier decisions and their outcomes, told or not,"
 MEANS = f"{GIVEN} an outcome of an arm has that arm's mean, which never changes"
@@ -41,6 +43,7 @@ KNOWN_REWARDS = "a stage earns the reward that was given for its state and actio
 SUPPORT = "episodes begin nowhere but in the states of initial_support"
 SUCCESSORS = "no state follows but those that successors allows"
 ONE_LAW = "the law of next states is the same at every stage"
+NO_F = f"F is not claimed: {WITHDRAWN}"
 DRAWN = "whatever came before, actions are drawn by the probabilities of the policy"
 POINTS = "where decision_points is False no episode passes, or all actions do the same"
 
@@ -54,6 +57,8 @@ def of_arms(player: Any, linear: bool) -> tuple[str, ...]:
         found.append(MISSING)
         if linear:
             found.append(AHEAD)
+    if player.withdrawn:
+        found.append(NO_F)
     return tuple(found)
 
 
@@ -104,6 +109,8 @@ def of_set(player: Any, region: Any) -> tuple[str, ...]:
         found.append(LARGEST)
     if player.lost:
         found.append(MISSING)
+    if player.withdrawn:
+        found.append(NO_F)
     return tuple(found)
 
 

@@ -60,6 +60,11 @@ class LivePlayer:
         """How many more decisions F allows for before outcomes are told; None: any number."""
         return None
 
+    @property
+    def withdrawn(self) -> bool:
+        """Whether F is not claimed, because of rounding alone."""
+        return False
+
     # What a kind of player supplies.
 
     def _take_in(self, decision: Any, outcome: Any) -> None:

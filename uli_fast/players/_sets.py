@@ -88,6 +88,11 @@ class SetPlayer(RewardPlayer[VectorDecision]):
         return self._all_lost
 
     @property
+    def withdrawn(self) -> bool:
+        """Whether this phase knows less than F counts on, though no outcome is missing."""
+        return not (self._phases.in_time or self.lost)
+
+    @property
     def active(self) -> NoReturn:
         """Raise UnsupportedError: what is in play is a set that nobody could list."""
         raise self._unlisted("active")

@@ -47,9 +47,9 @@ class CapPlayer(SetPlayer):
         """
         phases, d = self._phases, self._phases.ball.dimension
         wide = math.sqrt(d) * (math.sqrt(cap_kappa(d)) + 1.0)  # from all means to the estimate
-        t = self._learned(CAP_ROOM * phases.unit * cap_eta(self.phase) / wide)
+        t = self._learned(CAP_ROOM / 2.0 * phases.unit * cap_eta(self.phase) / wide)
         guarantee = phases.learner.promise(phases.ball, phases.R, (self.low, self.high))
-        envelope = math.inf if self.lost else guarantee.bound(t)
+        envelope = math.inf if self.lost or self.withdrawn else guarantee.bound(t)
         bound = min(envelope, phases.gap, guarantee.largest_gap)
         assumes = _assumptions.of_set(self, phases.region)
         return Certificate(t, bound, envelope, guarantee.delta, (), guarantee.proved, assumes)

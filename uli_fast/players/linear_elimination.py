@@ -162,12 +162,17 @@ class LinearPlayer(Player):
             return 0.0
         return self._phases.certificate() / self._phases.units.slope
 
+    @property
+    def withdrawn(self) -> bool:
+        """Whether looks were worth less than F counts on."""
+        return isinstance(self._phases, SharpBlocks) and self._phases.withdrawn > 0
+
     def _envelope(self, promise: Guarantee, t: int) -> float:
+        if self.withdrawn:
+            return math.inf
         bound = super()._envelope(promise, t)
         if isinstance(self._phases, SharpBlocks) and self._complete is None:
-            late = self._phases.delayed
-            if "floor" not in promise.parameters:  # it has what is flat, where gaps are bounded
-                late += self._phases.hidden
+            late = self._phases.delayed + 2.0 * self._phases.hidden
             bound += late * self._phases.units.scale
         return bound
 

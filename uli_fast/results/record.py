@@ -32,6 +32,7 @@ ARRAYS: dict[str, tuple[str, str]] = {
     "eliminated_at": ("int64", "MD"),
     "recorded_regret": ("float64", "MP"),
     "event_held": ("bool", "M"),
+    "withdrawn": ("int64", "M"),
     "ratios": ("float64", "M"),
     "quotas": ("int64", "q"),
     "phase_lengths": ("int64", "l"),
@@ -142,6 +143,7 @@ class RunRecord:
     guarantee: Guarantee | None = None
     baseline: bool = False  # a rival without a promise, held against the bounds of others
     event_held: B1 | None = None  # (M,) all confidence intervals held
+    withdrawn: I64 | None = None  # (M,) the round from which on F is not claimed, 0 if it is
     ratios: F64 | None = None  # (M,) worst ratio where F was followed round by round
     quotas: I64 | None = None  # plays per arm in phase 1, 2, ...
     phase_lengths: I64 | None = None  # rounds of phase 1, 2, ..., where they are fixed

@@ -21,7 +21,7 @@ from uli_fast.errors import (
     NoGuaranteeError,
     UnsupportedError,
 )
-from uli_fast.guarantees import Guarantee
+from uli_fast.guarantees import WITHDRAWN, Guarantee
 from uli_fast.results import metrics, storage
 from uli_fast.results.record import RunRecord
 from uli_fast.results.tables import stacked
@@ -69,6 +69,8 @@ class Runs(RunRecord):
         There too: which actions are left at the horizon and the first episode without each
         dropped one (0: never), (M, H, S, A); the first episode at which no model was plausible
         any more (0: never), (M,).
+    withdrawn
+        Where rounding may withdraw F: the round from which on it is not claimed, 0 if it is, (M,).
     phases, event_held
         Phase by phase, where the learner has phases; whether all estimates were good enough:
         every interval or phase estimate that was made by the horizon held its mean. Its law
@@ -102,14 +104,26 @@ class Runs(RunRecord):
 
     @cached_property
     def worst_ratio(self) -> F64:
-        """The largest gap_t / F(delta, t) over every round t, (M,); NaN without F."""
+        """The largest gap_t / F(delta, t) over every round t, (M,).
+
+        NaN without F, and where it was withdrawn.
+        """
         if self.ratios is not None:
             return self.ratios
-        return metrics.worst_ratio(self.made().last, self.known_gaps(), self.guarantee)
+        worst = metrics.worst_ratio(self.made().last, self.known_gaps(), self.guarantee)
+        if self.withdrawn is not None:
+            worst[self.withdrawn > 0] = np.nan
+        return worst
 
     @property
     def holds(self) -> B1:
-        """Whether every round's gap stayed within F, (M,)."""
+        """Whether every round's gap stayed within F, (M,); refused where F was withdrawn."""
+        if self.withdrawn is not None and self.withdrawn.any():
+            rounds = self.withdrawn[self.withdrawn > 0]
+            raise NoGuaranteeError(
+                f"F was withdrawn in {rounds.size} of {self.replications} replications, from round "
+                f"{rounds.min():,} on: {WITHDRAWN}. worst_ratio has the others"
+            )
         if np.isnan(self.worst_ratio).any():
             other = "uli.BettingElimination()" if self.names else "learner"
             raise NoGuaranteeError(

@@ -168,6 +168,8 @@ def _counts(runs: Runs) -> Claims:
     """Yield what holds of plays: every round plays one arm."""
     rounds, T = runs.rounds, runs.horizon
     yield rounds[0] >= 1 and (np.diff(rounds) > 0).all() and rounds[-1] <= T, "rounds do not grow"
+    if runs.withdrawn is not None:
+        yield (runs.withdrawn <= T).all(), "F is withdrawn after the horizon"
     final, last, gone = runs.final_plays, runs.last_play, runs.eliminated_at
     if final is not None and last is not None:
         right = (final <= T).all() and (final.sum(axis=1, dtype=np.float64) < 2.0 * T).all()

@@ -85,6 +85,7 @@ class ArmOutcome:
         self.final_plays, self.last, self.eliminated = (np.empty((M, K), np.int64) for _ in "abc")
         self.broken, self.tv = np.empty(M, np.bool_), np.empty(M)
         self.ratios, self.seconds = np.full(M, np.nan), np.empty(M)
+        self.withdrawn: I64 | None = None
         self.gaps: F64 = np.array(setting.problem.gaps)  # writable, as kernels are compiled for
         # Of the groups that were begun and of those that are done, by their first replication.
         self._counts: dict[int, I64] = {}
@@ -123,6 +124,10 @@ class ArmOutcome:
         self.last[rows], self.eliminated[rows] = states.last, states.eliminated
         self.broken[rows], self.tv[rows] = states.broken[:, 0], states.tv[:, 0]
         self.seconds[rows] = seconds
+        if batch.withdrawn is not None:
+            if self.withdrawn is None:
+                self.withdrawn = np.zeros(self.setting.replications, np.int64)
+            self.withdrawn[rows] = batch.withdrawn
         if batch.worst_ratio is not None:
             self.ratios[rows] = batch.worst_ratio
         if batch.logs is not None:
@@ -154,6 +159,7 @@ class ArmOutcome:
             guarantee,
             arms,
             PhaseTable.planned(quotas, lengths, blocks_on(problem, logs) if logs else None),
+            withdrawn=self.withdrawn,
             ratios=self.ratios,
             tv=self.tv,
             recorded_regret=self.regret,
@@ -195,6 +201,7 @@ class SetOutcome:
             guarantee,
             arms,
             PhaseTable(blocks=blocks),
+            withdrawn=np.array([log.withdrawn for log in self.logs]),
             recorded_regret=blocks.regret(s.rounds),
             seconds=self.seconds,
         )

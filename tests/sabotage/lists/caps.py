@@ -8,6 +8,13 @@ PLAYER = "tests/players/test_cap_elimination.py"
 
 SABOTAGES = (
     Sabotage(
+        "caps: arms that are played have all their digits",
+        "uli_fast.learners.cap_elimination:CapPhases.close",
+        "            off += moved",
+        "            off += 0.0 * moved",
+        f"{LEARNER}::test_a_theta_too_long_for_its_digits_withdraws_f",
+    ),
+    Sabotage(
         "caps: kappa forgets what is beside the pole",
         "uli_fast.guarantees.phase_bounds:cap_kappa",
         "(along + (d * d - 1.0) * tau)",

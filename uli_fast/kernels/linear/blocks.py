@@ -7,6 +7,7 @@ place, and s and H follow. Rewards are in units of R.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +16,13 @@ from uli_fast._typing import B1, F64, I64
 from uli_fast.kernels._jit import kernel
 from uli_fast.kernels.arms.state import PHASE, ROUND, ArmState
 from uli_fast.kernels.linear.designs import (
+    NOTHING,
     factor,
     improve,
     inverse_of,
     largest_pair,
     moments,
+    product,
     prune,
     span,
     whitened,
@@ -30,27 +33,38 @@ from uli_fast.kernels.linear.mixture import boundary
 FEW = 64
 # Tests are made outward by this factor, and by this part of the sums that are compared.
 OUTWARD, ROOM = 1.0 + 1e-9, 1e-14
+# A known intercept is used where the origin is not further from the arms in play than this many
+# times their spread: beyond, differences of coordinates would lose half their digits.
+FAR_AWAY = 1e3
 # Positions in LinearState.counts and .facts.
-RANK, LEADER, COPIES, OPEN = 0, 1, 2, 3
-INFORMATION, PAIR, LEVEL, RHO = 0, 1, 2, 3
+RANK, LEADER, COPIES, OPEN, TIED, WITHDRAWN = 0, 1, 2, 3, 4, 5
+INFORMATION, PAIR, LEVEL, RHO, LEVERAGE, PLANNED, AMPLIFIED = 0, 1, 2, 3, 4, 5, 6
+BLUR, OFF, BIAS, WIDEST, ABSENT, ALLOWED, KNOWN = 7, 8, 9, 10, 11, 12, 13
 
 
 class LinearState(NamedTuple):
     """What blocks leave, and what the next ones play."""
 
     affine: F64  # (K, k + 1) the arms as (1, z), z well scaled
-    rows: F64  # (K, r) what rewards are regressed on: the same, or z of known intercept
-    C: F64  # (K, r) coordinates of the active arms
-    pivots: I64  # (r,) the arms that have unit vectors
-    s: F64  # (r,) sum of w_l theta_l, by pivots
-    H: F64  # (r, r) sum of w_l^2 V_l^+
+    origin: F64  # (k + 1,) where means are known to be 0, or nothing
+    C: F64  # (K, k + 1) coordinates of the active arms, which sum to 1
+    tie: F64  # (k + 1,) the origin in them, where it lies in the plane of the active arms
+    pivots: I64  # (k + 1,) the arms that have unit vectors
+    s: F64  # (k + 1,) sum of w_l theta_l, by pivots
+    H: F64  # (k + 1, k + 1) sum of w_l^2 V_l^+
     weights: F64  # (K,) the design pi
-    warm: F64  # (2, K) D-optimal weights on (1, z) and on the rows, before pruning
+    warm: F64  # (2, K) D-optimal weights on (1, z) and on known intercepts, before pruning
     sizes: I64  # (blocks,) m_l
     least: F64  # (2, K) below this no arm is dropped by the leader, nor breaks the event
     error: F64  # (K,) what missing or rounded rewards may have moved <s, a> by
-    facts: F64  # (4,) J; the design's largest leverage of a pair; L; rho
-    counts: I64  # (4,) rank; leader; if only copies are left; if a block is open
+    # J; the design's largest leverage of a pair; L; rho; rbar; M_l; the largest m_l / w_l. What
+    # coordinates leave out: by how much they are off at first, and are at most; what that makes of
+    # differences, in units of the largest gap; no gap is larger; what directions without
+    # coordinates hide; for which part of itself F allows, and for how much besides.
+    facts: F64  # (14,)
+    # Rank; leader; if only copies are left; if a block is open; the pivot whose value the origin
+    # gives, or -1; the round in which F was withdrawn, 0 if never.
+    counts: I64  # (6,)
 
 
 @kernel
@@ -58,34 +72,31 @@ def redesign(lin: LinearState, active: B1, tolerance: float, exact_pairs: int) -
     """Choose the design of the active arms, with coordinates for them; say if it was found."""
     arms = np.flatnonzero(active)
     _settle(lin, arms)
-    m, known = arms.size, lin.rows.shape[1] < lin.affine.shape[1]
-    C, pivots = lin.C[arms, : lin.counts[RANK]].copy(), np.zeros(lin.affine.shape[1], np.int64)
-    E = span(lin.affine[arms], pivots)
-    r = E.shape[1]
+    m, r = arms.size, lin.counts[RANK]
     lin.weights[:] = 0.0
     lin.counts[COPIES] = r == 1
     if r == 1:
         lin.weights[arms[0]] = 1.0
         lin.facts[PAIR] = 0.0
         return True
+    E, X = lin.C[arms, :r].copy(), regressors(lin, arms)
+    pivots = np.searchsorted(arms, lin.pivots[:r])
     exact, best = m <= exact_pairs, np.inf
     tried = np.zeros((3, m))
     many = 1
-    if not _warmed(E, pivots[:r], lin.warm[0], arms, tolerance, tried[0]):
+    if not _warmed(E, pivots, lin.warm[0], arms, tolerance, tried[0]):
         return False
     prune(E, tried[0])
-    if known and C.shape[1] < r:
-        own = np.zeros(C.shape[1], np.int64)
-        for i in range(own.size):
-            own[i] = np.searchsorted(arms, lin.pivots[i])
-        if _warmed(C, own, lin.warm[1], arms, tolerance, tried[1]):
-            prune(E, tried[1])
+    if lin.counts[TIED] >= 0:
+        own = pivots[np.arange(r) != lin.counts[TIED]]
+        if _warmed(X, own, lin.warm[1], arms, tolerance, tried[1]):
+            prune(X, tried[1])
             many = 2
     if m <= r * (r + 1) // 2 + 1:
         tried[many] = 1.0 / m
         many += 1
     for i in range(many):
-        pair = largest_pair(whitened(C, factor(moments(C, tried[i]))), tried[i], exact)
+        pair = largest_pair(whitened(X, factor(moments(X, tried[i]))), tried[i], exact)
         if pair < best:
             best = pair
             lin.weights[arms] = tried[i]
@@ -113,38 +124,96 @@ def _warmed(C: F64, pivots: I64, warm: F64, arms: I64, tolerance: float, nu: F64
 
 @kernel
 def _settle(lin: LinearState, arms: I64) -> None:
-    """Give the arms coordinates of active pivots; s and H follow."""
-    old = lin.counts[RANK]
+    """Give the arms coordinates of active pivots; s and H follow.
+
+    This is the only place where ranks are decided: designs, least squares and certificates all
+    take these coordinates. What they leave out of the arms is kept in ``facts``.
+    """
+    old, r = lin.counts[RANK], lin.affine.shape[1]
     kept = old > 0
     for i in range(old):
         at = np.searchsorted(arms, lin.pivots[i])
         kept = kept and at < arms.size and arms[at] == lin.pivots[i]
     if kept:
         return
-    pivots = np.zeros(lin.rows.shape[1], np.int64)
-    C = span(lin.rows[arms], pivots)
+    pivots, m = np.zeros(r, np.int64), arms.size
+    rows = np.empty((m + 1, r))
+    rows[:m] = lin.affine[arms]
+    rows[m] = 0.0
+    if lin.origin.size > 0:
+        rows[m] = lin.origin
+    C = span(rows, pivots, m)
     r = C.shape[1]
+    off, sums = _left_out(rows[:m], C[:m], rows[pivots[:r]], lin.facts[BLUR])
     if old > 0:
-        D = np.zeros((r, old))
-        for i in range(r):
-            D[i] = lin.C[arms[pivots[i]], :old]
-        s, H = np.zeros(r), np.zeros((r, r))
-        for i in range(r):
-            for p in range(old):
-                s[i] += D[i, p] * lin.s[p]
-                x = 0.0
-                for q in range(old):
-                    x += lin.H[p, q] * D[i, q]
-                for j in range(r):
-                    H[j, i] += D[j, p] * x
-        lin.s[:r], lin.H[:r, :r] = s, H
+        before = lin.C[arms, :old].copy()
+        D = before[pivots[:r]]
+        lin.s[:r] = product(D, lin.s[:old].reshape(old, 1))[:, 0]
+        lin.H[:r, :r] = product(product(D, lin.H[:old, :old].copy()), D.T.copy())
+        moved = np.abs(before - product(C[:m], D)).sum(axis=1).max()
+        bias = max(lin.facts[BIAS], _first_bias(lin))
+        lin.facts[BIAS] = min(bias + 2.0 * moved * (1.0 + bias), 2.0 * (sums * bias + off))
     lin.C[:] = 0.0
-    for i in range(arms.size):
+    for i in range(m):
         lin.C[arms[i], :r] = C[i]
     for i in range(r):
         lin.pivots[i] = arms[pivots[i]]
     lin.counts[RANK] = r
     lin.least[:] = 0.0  # other coordinates round otherwise
+    off += _tie(lin, arms, rows[pivots[:r]], C[m])
+    lin.facts[OFF] = max(lin.facts[OFF], off)
+
+
+@kernel
+def _left_out(rows: F64, C: F64, basis: F64, blur: float) -> tuple[float, float]:
+    """Return how far rows are from what coordinates say at most, and the largest sum of sizes."""
+    rest = np.abs(rows - product(C, basis)).sum(axis=1)
+    sizes = np.abs(C).sum(axis=1)
+    return float((rest + blur * (1.0 + sizes)).max()), float(sizes.max())
+
+
+@kernel
+def _tie(lin: LinearState, arms: I64, basis: F64, tie: F64) -> float:
+    """Use a known intercept if the origin is in the plane of the arms; return what that is off by.
+
+    It is no loss where it is not: off the plane, the value there tells nothing of differences.
+    """
+    lin.counts[TIED] = -1
+    far = np.abs(tie).max()
+    if lin.origin.size == 0 or tie.size == 1 or not far <= FAR_AWAY:
+        return 0.0
+    rest = np.abs(lin.origin - product(tie.reshape(1, tie.size), basis)[0]).sum()
+    if rest > NOTHING and tie.size < lin.origin.size:
+        return 0.0
+    tied = np.abs(tie).argmax()
+    lin.tie[: tie.size], lin.counts[TIED] = tie, tied
+    size = np.abs(lin.origin).sum()
+    off = rest * size + lin.facts[BLUR] * (size + np.abs(tie).sum())
+    return float(off * np.abs(lin.C[arms, tied]).max() / far)
+
+
+@kernel
+def regressors(lin: LinearState, arms: I64) -> F64:
+    """Return the rows that rewards are regressed on: coordinates, or those that a tie leaves."""
+    C = lin.C[arms, : lin.counts[RANK]].copy()
+    return C if lin.counts[TIED] < 0 else product(C, _untied(lin))
+
+
+@kernel
+def _first_bias(lin: LinearState) -> float:
+    """Return what coordinates that are off make of a difference, in units of the largest gap.
+
+    A slope in them is at most half of that gap, and least squares over blocks multiply by
+    sqrt(1.5 m_l / w_l) at most.
+    """
+    return float(lin.facts[OFF] * (1.0 + 0.5 * math.sqrt(1.5 * lin.facts[AMPLIFIED])))
+
+
+@kernel
+def hidden(lin: LinearState) -> float:
+    """Return what coordinates may hide of a gap, in units of R."""
+    bias = max(lin.facts[BIAS], _first_bias(lin))
+    return float(OUTWARD * bias * lin.facts[WIDEST] + lin.facts[ABSENT])
 
 
 @kernel
@@ -167,45 +236,90 @@ def close(
     arms = np.flatnonzero(state.active)
     dropped = 0
     if lin.counts[COPIES] == 0:
-        _add(lin, arms, n, means, missed)
+        block = min(state.clock[PHASE], lin.sizes.size)
+        _add(lin, arms, n, means, missed, float(lin.sizes[block - 1]))
+        if arms.size == n.size and lin.facts[INFORMATION] > 0.0:
+            _measure(lin, arms)
         if gaps.size > 0 and state.active[best]:
             _watch(lin, state, arms, gaps, best)
         dropped = _look(lin, state, arms)
         if gaps.size > 0 and not state.active[best]:
             state.broken[0] = True
+        if lin.counts[WITHDRAWN] == 0 and not _as_planned(lin):
+            lin.counts[WITHDRAWN] = state.clock[ROUND]
     state.clock[PHASE] += 1
     return dropped
 
 
 @kernel
-def _add(lin: LinearState, arms: I64, n: I64, means: F64, missed: F64) -> None:
+def _as_planned(lin: LinearState) -> bool:
+    """Return whether looks so far are worth what F counts on, and hide no more than it allows."""
+    J = lin.facts[INFORMATION]
+    if not OUTWARD * J * lin.facts[LEVERAGE] >= lin.facts[PLANNED]:
+        return False
+    bound = 2.0 * boundary(J, lin.facts[LEVEL], lin.facts[RHO]) / J
+    return bool(2.0 * hidden(lin) <= lin.facts[ALLOWED] * bound + lin.facts[KNOWN])
+
+
+@kernel
+def _measure(lin: LinearState, arms: I64) -> None:
+    """Bound the largest gap on the event, while all arms are in play."""
+    J, top, low, error = lin.facts[INFORMATION], -np.inf, np.inf, 0.0
+    for a in arms:
+        x, size = value(lin, a)
+        top, low, error = max(top, x), min(low, x), max(error, lin.error[a] + ROOM * size)
+    noise = boundary(OUTWARD * J, lin.facts[LEVEL], lin.facts[RHO])
+    widest = OUTWARD * (top - low + noise + 4.0 * error) / J
+    if lin.facts[WIDEST] == 0.0 or widest < lin.facts[WIDEST]:
+        lin.facts[WIDEST] = widest
+
+
+@kernel
+def _add(lin: LinearState, arms: I64, n: I64, means: F64, missed: F64, m: float) -> None:
     """Add a block's least squares to J, s and H, with weight 1 / (largest leverage of a pair)."""
-    r = lin.counts[RANK]
-    C, plays = np.empty((arms.size, r)), np.empty(arms.size)
-    b, room = np.zeros(r), np.inf
+    X, r = regressors(lin, arms), lin.counts[RANK]
+    plays, room = np.empty(arms.size), np.inf
+    b = np.zeros((X.shape[1], 1))
     for i in range(arms.size):
         a = arms[i]
         plays[i] = n[a]
-        C[i] = lin.C[a, :r]
         if n[a] > 0:
             room = min(room, n[a] / lin.weights[a])
-            for j in range(r):
-                b[j] += plays[i] * means[a] * C[i, j]
-    L = factor(moments(C, plays))
+            for j in range(X.shape[1]):
+                b[j, 0] += plays[i] * means[a] * X[i, j]
+    L = factor(moments(X, plays))
     if arms.size <= FEW:
-        pair = largest_pair(whitened(C, L), plays, True)
+        pair = largest_pair(whitened(X, L), plays, True)
     else:  # n >= room pi, so V_l >= room V(pi)
         pair = lin.facts[PAIR] / room
+    lin.facts[PLANNED] += m
+    if not 0.0 < pair < np.inf:  # a block that tells nothing
+        return
     inverse, w = inverse_of(L), 1.0 / pair
     lin.facts[INFORMATION] += w
+    lin.facts[AMPLIFIED] = max(lin.facts[AMPLIFIED], m * pair)
+    theta, cover = product(inverse, b), inverse
+    if lin.counts[TIED] >= 0:
+        out = _untied(lin)
+        theta, cover = product(out, theta), product(product(out, inverse), out.T.copy())
     for i in range(r):
-        x = 0.0
+        lin.s[i] += w * theta[i, 0]
         for j in range(r):
-            x += inverse[i, j] * b[j]
-            lin.H[i, j] += w * w * inverse[i, j]
-        lin.s[i] += w * x
+            lin.H[i, j] += w * w * cover[i, j]
     if missed.size > 0:
-        _allow(lin, arms, C, inverse, missed, w)
+        _allow(lin, arms, X, inverse, missed, w)
+
+
+@kernel
+def _untied(lin: LinearState) -> F64:
+    """Return the map from the values that a tie leaves to those of all pivots."""
+    r, tied = lin.counts[RANK], lin.counts[TIED]
+    out = np.zeros((r, r - 1))
+    for j in range(r - 1):
+        i = j if j < tied else j + 1
+        out[i, j] = 1.0
+        out[tied, j] = -lin.tie[i] / lin.tie[tied]
+    return out
 
 
 @kernel
@@ -255,6 +369,7 @@ def _look(lin: LinearState, state: ArmState, arms: I64) -> int:
     The boundary of a pair never falls, so that one from before is looked at first.
     """
     most, leader, span_of = -np.inf, -1, 0.0
+    slack = hidden(lin) * lin.facts[INFORMATION]
     values, sizes = np.empty(arms.size), np.empty(arms.size)
     for i in range(arms.size):
         values[i], sizes[i] = value(lin, arms[i])
@@ -267,7 +382,7 @@ def _look(lin: LinearState, state: ArmState, arms: I64) -> int:
     for i in range(arms.size):
         a = arms[i]
         ahead = most - values[i] - ROOM * (span_of + sizes[i])
-        ahead -= lin.error[leader] + lin.error[a]
+        ahead -= lin.error[leader] + lin.error[a] + slack
         if ahead > lin.least[0, a] and a != leader:
             v = OUTWARD * variance(lin, leader, a)
             lin.least[0, a] = boundary(v, lin.facts[LEVEL], lin.facts[RHO])
@@ -280,11 +395,16 @@ def _look(lin: LinearState, state: ArmState, arms: I64) -> int:
 
 @kernel
 def _watch(lin: LinearState, state: ArmState, arms: I64, gaps: F64, best: int) -> None:
-    """Note where the event of the proof fails: N(a - a*) >= c(v(a - a*)) for an active a."""
-    top = value(lin, best)[0]
+    """Note where the event of the proof fails: N(a - a*) >= c(v(a - a*)) for an active a.
+
+    By more than rounding: where gaps are far above R, their last digits are.
+    """
+    top, span_of = value(lin, best)
+    slack = hidden(lin) * lin.facts[INFORMATION]
     for i in range(arms.size):
         a = arms[i]
-        noise = value(lin, a)[0] - top + lin.facts[INFORMATION] * gaps[a]
+        x, size = value(lin, a)
+        noise = x - top + lin.facts[INFORMATION] * gaps[a] - slack - ROOM * (span_of + size)
         if noise > lin.least[1, a] and a != best:
             v = variance(lin, a, best)
             lin.least[1, a] = boundary(v, lin.facts[LEVEL], lin.facts[RHO])
@@ -294,12 +414,17 @@ def _watch(lin: LinearState, state: ArmState, arms: I64, gaps: F64, best: int) -
 
 @kernel
 def realised(lin: LinearState, active: B1) -> float:
-    """Return max over active a, b of (<s, b - a> + c(v(b - a))) / J: no active arm has more gap."""
+    """Return max over active a, b of (<s, b - a> + c(v(b - a))) / J: no active arm has more gap.
+
+    What coordinates hide is in it, but for the last arm: no test could drop a best one for that.
+    """
     arms, J = np.flatnonzero(active), lin.facts[INFORMATION]
-    if arms.size == 1 or lin.counts[COPIES] > 0:
+    if arms.size == 1 or lin.affine.shape[1] == 1:
         return 0.0
     if J == 0.0:
         return np.inf
+    if lin.counts[COPIES] > 0:
+        return hidden(lin)
     values, errors = np.empty(arms.size), lin.error[arms]
     for i in range(arms.size):
         values[i], size = value(lin, arms[i])
@@ -318,4 +443,4 @@ def realised(lin: LinearState, active: B1) -> float:
                 v = OUTWARD * variance(lin, arms[a], arms[b])
                 c = boundary(v, lin.facts[LEVEL], lin.facts[RHO])
                 found = max(found, ahead + c + errors[a] + errors[b])
-    return float(OUTWARD * found / J)
+    return float(OUTWARD * found / J + hidden(lin))

@@ -13,16 +13,17 @@ import numpy as np
 from uli_fast._typing import F64, I64
 from uli_fast.kernels._jit import kernel
 
-# Rows whose rest is shorter than this lie in the span of the others.
-NOTHING = 1e-9
+# Rows whose rest is shorter than this lie in the span of the others: far above rounding, and what
+# it leaves out is bounded where it is used.
+NOTHING = 1e-12
 MOST_STEPS, REFRESH = 200_000, 100
 
 
 @kernel
-def span(rows: F64, pivots: I64) -> F64:
-    """Return the rows (m, r) in coordinates of as few of them as span all, (m, rank).
+def span(rows: F64, pivots: I64, first: int) -> F64:
+    """Return rows (m, r) in coordinates of as few of the ``first`` ones as span those, (m, rank).
 
-    Those are the ``pivots``, each the furthest from the span of those before; their own
+    They are the ``pivots``, each the furthest from the span of those before; their own
     coordinates are unit vectors. Coordinates are as exact as differences of the rows are.
     """
     m, r = rows.shape
@@ -31,7 +32,7 @@ def span(rows: F64, pivots: I64) -> F64:
     rank = 0
     for j in range(r):
         most, far = NOTHING * NOTHING, -1
-        for a in range(m):
+        for a in range(first):
             square = 0.0
             for i in range(r):
                 square += rest[a, i] * rest[a, i]
@@ -67,6 +68,18 @@ def _solved(along: F64, lower: F64, rank: int) -> F64:
             for i in range(j + 1, rank):
                 y -= found[a, i] * lower[i, j]
             found[a, j] = y / lower[j, j]
+    return found
+
+
+@kernel
+def product(A: F64, B: F64) -> F64:
+    """Return A B, added up in the same order on every machine."""
+    found = np.zeros((A.shape[0], B.shape[1]))
+    for i in range(A.shape[0]):
+        for p in range(A.shape[1]):
+            x = A[i, p]
+            for j in range(B.shape[1]):
+                found[i, j] += x * B[p, j]
     return found
 
 
@@ -289,7 +302,8 @@ def _pivot(A: F64, rows: int, i: int, col: int) -> None:
 def largest_pair(B: F64, nu: F64, exact: bool) -> float:
     """Return the largest |b - b'|^2 of rows, or, not exact, 4 max |b - mean|^2, which is not less.
 
-    Rows far from the mean come first: two of them are not further apart than both distances.
+    Rows far from the mean come first: two of them are not further apart than both distances. Of a
+    singular design, whose rows are no numbers, it is infinite.
     """
     m, r = B.shape
     centre, total = np.zeros(r), nu.sum()
@@ -302,6 +316,8 @@ def largest_pair(B: F64, nu: F64, exact: bool) -> float:
         for i in range(r):
             x += (B[a, i] - centre[i]) ** 2
         far[a] = math.sqrt(x)
+        if not far[a] < np.inf:
+            return np.inf
     if not exact:
         return float(4.0 * far.max() ** 2)
     order, best = np.argsort(-far), 0.0
