@@ -82,7 +82,9 @@ def fewer(cores: int) -> Iterator[None]:
 @contextlib.contextmanager
 def busy(processes: int) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Keep cores busy."""
-    command = [sys.executable, "-c", "while True: pass"]
+    # Each ends by itself if whoever started it was killed.
+    command = [sys.executable, "-c", "import os, sys\nwhile os.getppid() == int(sys.argv[1]): pass"]
+    command.append(str(os.getpid()))
     started = [subprocess.Popen(command) for _ in range(processes)]
     try:
         yield started

@@ -39,9 +39,9 @@ SABOTAGES = (
     ),
     Sabotage(
         "postgres: commits are not awaited",
-        f"{JOURNAL}._look",
-        'if isolation != "read committed":',
-        'self._connection.execute("SET synchronous_commit = off")\n            if False:',
+        f"{JOURNAL}._connected",
+        "self._look()",
+        'self._look()\n            made.execute("SET synchronous_commit = off")',
         f"{POSTGRES}::test_commits_are_awaited",
     ),
     Sabotage(

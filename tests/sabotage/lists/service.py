@@ -47,9 +47,30 @@ SABOTAGES = (
     Sabotage(
         "service: the queue has no end",
         "uli_fast.service.desk:Desk._queued",
-        "if self._jobs.qsize() >= self._most:",
+        "if self.waiting >= self._limits.queued:",
         "if False:",
         f"{ACCESS}::test_a_full_desk_sends_people_away",
+    ),
+    Sabotage(
+        "service: a commit has no size",
+        "uli_fast.service.desk:Desk._taken",
+        "if jobs and size > self._limits.together:",
+        "if False:",
+        "tests/service/test_desk.py::test_a_commit_ends_before_it_is_too_large",
+    ),
+    Sabotage(
+        "service: who has shown a token has to go for strangers",
+        "uli_fast.service.server:Guests.come",
+        "if not x.known",
+        "",
+        "tests/service/test_one_client.py::test_who_has_shown_a_token_stays",
+    ),
+    Sabotage(
+        "service: an outcome is recorded of another request",
+        "uli_fast.study.steps:StudySteps._check_request",
+        "if key is None:",
+        "if True:",
+        "tests/study/test_older_state.py::test_an_outcome_is_not_recorded_of_another_request",
     ),
     Sabotage(
         "service: what is queued is dropped at a stop",

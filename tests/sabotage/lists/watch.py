@@ -93,7 +93,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "watch: a session outlives its token",
-        "uli_fast.service.page:WatchedService._caller",
+        "uli_fast.service.page:WatchedService._found",
         "return None if known is None else self._tokens.caller(known)",
         'return None if known is None else Caller("x", "read")',
         f"{PAGE}::test_a_token_that_is_taken_out_ends_its_sessions",
