@@ -109,14 +109,17 @@ class Runs(RunRecord):
 
     @property
     def holds(self) -> B1:
-        """Whether every round's gap stayed within F, (M,)."""
+        """Whether every round's gap stayed within F, (M,).
+
+        That is ``worst_ratio <= 1``, with room for the rounding of a ratio that is 1 (2^-50).
+        """
         if np.isnan(self.worst_ratio).any():
             other = "uli.BettingElimination()" if self.names else "learner"
             raise NoGuaranteeError(
                 f"{self.learner} has no F_ULI here: hold it against that of another learner, "
                 f"runs.worst_ratio_against({other}.guarantee(problem))"
             )
-        return self.worst_ratio <= 1.0
+        return metrics.kept(self.worst_ratio)
 
     def worst_ratio_against(self, guarantee: Guarantee) -> F64:
         """Return the largest gap_t / F(t) over every round t against a decreasing bound."""
