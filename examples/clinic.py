@@ -22,7 +22,7 @@ import uli_fast as uli
 
 ARMS = {"usual care": 0.35, "old drug": 0.45, "new drug": 0.9}  # chance of recovery, unknown
 PATIENTS, FOLLOW_UP = 700, 30  # one a day; days until an outcome counts as missing
-LEARNER = uli.SuccessiveElimination(delta=0.05)
+LEARNER = uli.BettingElimination(delta=0.05)
 
 
 def outcome(patient: int, arm: str) -> float | None:

@@ -257,6 +257,14 @@ CHECKS = (
         "threads are at work; children that use it, close it, drop it",
         pytest("tests/service/test_forks.py", slow=True),
     ),
+    Check(
+        "B37",
+        "means next to 0 and 1: a path depends on learner, problem and seed alone; intervals of "
+        "chances lie outside, and not far",
+        "random means down to 1e-16 from 0 and 1, of coins, fixed and Beta rewards, tables; "
+        "recorded rounds and horizons that differ; up to 10^18 plays, against mpmath",
+        ("-m", "tests.support.odd_means", "20000", "100000"),
+    ),
 )
 
 

@@ -39,7 +39,7 @@ from urllib.parse import parse_qs
 import uli_fast as uli
 from uli_fast import errors
 
-LEARNER = uli.SuccessiveElimination(delta=0.05)
+LEARNER = uli.BettingElimination(delta=0.05)
 TREATMENTS = ["usual care", "old drug", "new drug"]
 LONGEST = 1_000_000  # bytes of a request
 

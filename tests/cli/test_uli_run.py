@@ -109,7 +109,7 @@ def test_parquet_is_refused_before_anything_runs(name, invoke, tmp_path, monkeyp
     monkeypatch.setitem(sys.modules, name, None)
     done = invoke("--out", str(tmp_path / "new"), "--parquet")
     assert done.exit_code == 1
-    assert f"to_parquet needs {name}: pip install 'uli-fast[report]'" in done.output
+    assert f"to_parquet needs {name}: pip install {name}" in done.output
     assert not (tmp_path / "new").exists()
 
 

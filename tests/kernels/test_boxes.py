@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from tests.support.odd_means import check_ends, odd_counts
 from uli_fast.kernels.mdp.boxes import Boxes, extreme, lower_end, push, refresh, spread, upper_end
 
 mpmath.mp.dps = 80
@@ -35,6 +36,7 @@ def exact_ends(k, n, y):
 
 COUNTS = [(0, 1), (1, 1), (1, 2), (3, 17), (16, 17), (1, 10**6), (10**6 - 1, 10**6), (7, 10**12)]
 COUNTS += [(10**12 // 3, 10**12), (10**18 // 7, 10**18), (10**18 - 5, 10**18), (0, 10**18)]
+COUNTS += [(5, 10**14), (1, 10**16), (50, 10**17), (500, 10**18), (10**16 - 50, 10**16)]
 
 
 @pytest.mark.parametrize(("k", "n"), COUNTS)
@@ -49,12 +51,8 @@ def test_ends_lie_outside_by_a_few_units_in_the_last_place(k, n, Lambda):
 
 def test_ends_lie_outside_for_many_counts():
     rng = np.random.default_rng(0)
-    for _ in range(400):
-        n = int(10 ** rng.uniform(0, 15))
-        k = int(n * rng.beta(0.3, 0.3))
-        y = rng.uniform(0.1, 40.0) / n
-        low, high = exact_ends(k, n, y)
-        assert lower_end(k, n, y) <= low and upper_end(k, n, y) >= high
+    for _ in range(1500):
+        check_ends(*odd_counts(rng))
 
 
 def one_row(S, rng, known=()):

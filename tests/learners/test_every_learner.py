@@ -11,6 +11,7 @@ import pytest
 
 import uli_fast as uli
 from tests.support.examples import EXAMPLES, PROBLEMS
+from tests.support.odd_means import ON_ARMS, check_path
 from uli_fast._registry import learners
 from uli_fast._support import progress
 from uli_fast.errors import ArgumentError, ConfigError, HorizonTooLargeError, NoGuaranteeError
@@ -146,6 +147,13 @@ def test_a_longer_horizon_goes_on_on_the_same_path(example, problem, engine):
     if short.eliminated_at is not None:
         known = (0 < long.eliminated_at) & (long.eliminated_at <= T)
         assert (short.eliminated_at == np.where(known, long.eliminated_at, 0)).all()
+
+
+@pytest.mark.parametrize("example", ON_ARMS, ids=str)
+def test_paths_of_means_next_to_0_and_1_depend_on_nothing_else(example):
+    rng = np.random.default_rng(0)
+    for _ in range(30 if example.row.plain else 3):
+        check_path(example, rng, 2000 if example.row.plain else 300)
 
 
 def last_round(runs):

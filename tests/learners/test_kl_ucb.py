@@ -9,12 +9,13 @@ import pytest
 import uli_fast as uli
 from tests.naive import kl_ucb
 from tests.support.coupling import assert_equals_naive, assert_same_runs, random_problem, totals
+from tests.support.odd_means import odd_problem
 from tests.support.skipping import skip_at_once
 from uli_fast._support.streams import stream_words
 from uli_fast.errors import ArgumentError, EngineError, NoGuaranteeError
-from uli_fast.kernels.arms.kl import above, below
+from uli_fast.kernels.arms.kl import fall, rise, shrinkage
 from uli_fast.kernels.arms.state import RoundRecord
-from uli_fast.kernels.kl_ucb import index_of
+from uli_fast.kernels.kl_ucb import height_of, index_of
 
 
 def exactly(p, q):
@@ -35,15 +36,46 @@ def test_both_ends_of_a_divergence_are_exact_to_the_last_digits():
     with mp.workdps(50):
         for m, y in cases(np.random.default_rng(1)):
             slack = mp.mpf(3e-16)
-            q = mp.mpf(m) + mp.mpf(above(m, y))
+            q = mp.mpf(m) + mp.mpf(rise(m, 1.0 - m, y, False))
             if m < 1 and q - slack > m:
                 assert exactly(m, q - slack) <= y
             assert q + slack >= 1 or exactly(m, q + slack) >= y
             if 0 < m < 1:
-                low = mp.mpf(m) - mp.mpf(below(m, y))
+                low = mp.mpf(m) - mp.mpf(fall(m, 1.0 - m, y))
                 if low < m - slack:
                     assert exactly(max(low + slack, 0), m) <= y
                 assert low - slack <= 0 or exactly(low - slack, m) >= y
+
+
+def by_shrinkage(w, z):
+    """Return kl(1 - w, 1 - w exp(-z))."""
+    w = mp.mpf(w)
+    return (1 - w) * mp.log((1 - w) / (1 - w * mp.exp(-z))) + w * z
+
+
+def test_what_is_left_to_one_is_exact_however_little_it_is():
+    rng = np.random.default_rng(2)
+    with mp.workdps(60):
+        for _ in range(400):
+            n = 10 ** rng.uniform(0, 18)
+            w = 10 ** -rng.uniform(0, 17)
+            m, y = 1.0 - w, math.log(10 ** rng.uniform(0.3, 18)) / n
+            z = mp.mpf(shrinkage(m, w, y, rise(m, w, y, False)))
+            slack = mp.mpf(2e-15) * (1 + z)
+            assert z < slack or by_shrinkage(w, z - slack) <= y
+            assert by_shrinkage(w, z + slack) >= y
+
+
+def test_heights_grow_with_the_mean_and_the_level():
+    means = [0.0, 1e-9, 0.3, 0.99, 0.998, 0.9985, 0.999, 0.9995, 1 - 1e-6, 1 - 1e-12, 1.0]
+    for n in (1.0, 30.0, 1e4, 1e9):
+        levels = np.linspace(1e-3, 40.0, 300) / n
+        heights = np.array([[height_of(m, 1.0 - m, y) for y in levels] for m in means])
+        value, slope = heights[..., 0], heights[..., 1]
+        assert (np.diff(value[:-1], axis=0) > 0).all() and (value[-1] == np.inf).all()
+        rises = np.diff(value[:-1], axis=1)
+        assert (rises > 0).all()
+        assert (rises <= slope[:-1, :-1] * np.diff(levels) + 4e-15 * value[:-1, 1:]).all()
 
 
 @pytest.mark.parametrize("mean", [0.0, 1e-9, 0.3, 1.0, 1.0 + 1e-16, -1e-17])
@@ -60,6 +92,17 @@ def test_rounds_equals_naive_on_the_same_draws():
     for seed in range(60):
         T = int(rng.integers(1, 500))
         problem = random_problem(rng, T, ("bernoulli", "beta", "deterministic", "table"))
+        runs = uli.simulate(
+            uli.KLUCB(), problem, T, seed=seed, engine="rounds", rounds=range(1, T + 1)
+        )
+        assert_equals_naive(runs, kl_ucb.play(totals(problem, seed), problem.n_arms, T))
+
+
+def test_rounds_equals_naive_next_to_0_and_1():
+    rng = np.random.default_rng(12)
+    for seed in range(60):
+        T = int(rng.integers(10, 400))
+        problem = odd_problem(rng, T)
         runs = uli.simulate(
             uli.KLUCB(), problem, T, seed=seed, engine="rounds", rounds=range(1, T + 1)
         )

@@ -3,29 +3,33 @@
 import math
 
 
-def divergence(p, q):
-    """Return the Kullback-Leibler divergence of two coins."""
-    if p == q:
-        return 0.0
-    left = p * math.log(p / q) if p > 0 else 0.0
-    if p == 1:
-        return left
-    return left + (1 - p) * math.log((1 - p) / (1 - q)) if q < 1 else math.inf
+def index(total, n, level):
+    """Return -log(1 - q) for the largest q with n kl(total / n, q) <= level, by bisection.
 
+    It orders arms as q does, and q near 1 has no digits left to compare.
+    """
+    lost = n - total
+    if lost <= 0:
+        return math.inf
+    m, w = total / n, lost / n
+    if m <= 0:
+        return level / n
 
-def index(mean, n, level):
-    """Return the largest q with n kl(mean, q) <= level, by bisection."""
-    if mean >= 1:
-        return 1.0
-    low, high = mean, 1.0
+    def divergence(z):
+        return m * math.log(m / -math.expm1(-z)) + w * (math.log(w) + z)
+
+    low = -math.log(w)
+    high = 2 * low + 1
+    while n * divergence(high) <= level:
+        high *= 2
     while True:
-        q = (low + high) / 2
-        if q in (low, high):
+        z = (low + high) / 2
+        if z in (low, high):
             return low
-        if n * divergence(mean, q) <= level:
-            low = q
+        if n * divergence(z) <= level:
+            low = z
         else:
-            high = q
+            high = z
 
 
 def play(total, K, T, delta=None, R=None):
@@ -42,7 +46,7 @@ def play(total, K, T, delta=None, R=None):
         if t <= K:
             a = t - 1
         elif R is None:
-            values = [index(sums[b] / n[b], n[b], level) for b in range(K)]
+            values = [index(sums[b], n[b], level) for b in range(K)]
             a = values.index(max(values))
         else:
             values = [sums[b] / n[b] + R * math.sqrt(2 * level / n[b]) for b in range(K)]

@@ -33,6 +33,25 @@ def test_the_ends_of_the_interval_miss_with_half_of_what_is_left_each(level, fai
     assert (found.low == 0.0) == (failures == 0) and (found.high == 1.0) == (failures == 40)
 
 
+def test_a_gap_that_is_f_is_within_f_whatever_rounding_makes_of_it():
+    """F begins as the largest gap; here a gap is that large."""
+    rng, above = np.random.default_rng(0), 0
+    for _ in range(100):
+        theta, length, sigma = rng.uniform(0.1, 10.0, 3)
+        arms = [[length], [-length], [length / 3.0]]
+        problem = uli.LinearBandit([theta], arms, sigma=sigma)
+        learner = uli.LinearElimination(0.1, R=sigma, theta_norm=theta)
+        runs = uli.simulate(learner, problem, 100, 1, seed=0)
+        above += int(runs.worst_ratio[0] > 1.0)
+        assert runs.holds.all() and runs.coverage().failures == 0
+    assert above > 0
+
+
+def test_a_gap_above_f_is_a_failure_however_little_it_is_above():
+    ratio = np.array([1.0, 1.0 + 2.0**-52, 1.0 + 2.0**-50, 1.0 + 2.0**-49, 1.0 + 1e-14, 2.0])
+    assert metrics.kept(ratio).tolist() == [True, True, True, False, False, False]
+
+
 def test_pages_name_the_level(tmp_path):
     runs = uli.simulate(uli.SuccessiveElimination(), uli.BernoulliBandit([0.9, 0.1]), 10**6, 3, 1)
     runs.report(tmp_path / "page.html")

@@ -47,7 +47,7 @@ def missing():
     try:
         import psycopg  # noqa: F401
     except ImportError:
-        return "psycopg is not installed: pip install 'uli-fast[postgres]'"
+        return "psycopg is not installed: pip install 'psycopg[binary]'"
     if program("initdb") is None or program("postgres") is None:
         return "there is no PostgreSQL server here (Debian: apt install postgresql)"
     return ""

@@ -249,22 +249,22 @@ class IndexStepper(Stepper):
     def __init__(self, player: OptimisticPlayer) -> None:
         super().__init__(player)
         self._index = player.learner.chooser(player.unit_noise)
-        n, total = player.arm_state.n, player.arm_state.total
-        self._mean: F64 = total / np.maximum(n, 1)
-        self._unplayed = int((n == 0).sum())
+        self._unplayed = int((player.arm_state.n == 0).sum())
 
     def _choose(self) -> int:
         state = self.player.arm_state
         return self._best(state.n, int(state.clock[0]) + 1, self._unplayed)
 
     def _best(self, n: Any, t: int, unplayed: int) -> int:
-        return int((n == 0).argmax()) if unplayed else int(self._index(self._mean, n, t))
+        if unplayed:
+            return int((n == 0).argmax())
+        state = self.player.arm_state
+        return int(self._index(state.total, np.maximum(state.n, 1), n, t))
 
     def _take(self, a: int, unit: float) -> None:
         state = self.player.arm_state
         self._unplayed -= int(state.n[a] == 0)
         self.player.count(a, unit)
-        self._mean[a] = state.total[a] / state.n[a]
 
     def learn_rows(self, arms: I64, rewards: F64) -> None:
         """Take in rewards, all within the range, of any arms; only counts and sums matter."""
@@ -272,7 +272,6 @@ class IndexStepper(Stepper):
         state.n[:] += np.bincount(arms, minlength=state.n.size)
         np.add.at(state.total, arms, self._units(rewards))  # in their order, as one by one
         state.clock[0] += arms.size
-        self._mean = state.total / np.maximum(state.n, 1)
         self._unplayed, self._next = int((state.n == 0).sum()), None
         self.follows = self.follows and not arms.size  # not looked at: nothing hangs on it
 

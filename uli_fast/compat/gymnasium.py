@@ -265,7 +265,5 @@ def __getattr__(name: str) -> Any:
     try:
         from uli_fast.compat._bandit_env import BanditEnv
     except ImportError as missing:
-        raise MissingExtraError(
-            "BanditEnv needs gymnasium: pip install 'uli-fast[gym]'"
-        ) from missing
+        raise MissingExtraError("BanditEnv needs gymnasium: pip install gymnasium") from missing
     return BanditEnv

@@ -131,9 +131,7 @@ class Results:
         try:
             import pandas as pd
         except ImportError:
-            raise MissingExtraError(
-                "to_pandas needs pandas: pip install 'uli-fast[report]'"
-            ) from None
+            raise MissingExtraError("to_pandas needs pandas: pip install pandas") from None
         frames = []
         for problem, comparison in self.comparisons.items():
             for learner, runs in comparison.runs.items():
@@ -166,7 +164,7 @@ def need_parquet() -> None:
     """Refuse to go on without what writes a Parquet file."""
     for name in ("pandas", "pyarrow"):
         if find_spec(name) is None:
-            raise MissingExtraError(f"to_parquet needs {name}: pip install 'uli-fast[report]'")
+            raise MissingExtraError(f"to_parquet needs {name}: pip install {name}")
 
 
 def kept_in(folder: Path) -> tuple[int, int]:

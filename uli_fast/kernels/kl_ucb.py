@@ -6,8 +6,11 @@ max{q in [0, 1] : N_a kl(mean_a, q) <= log t + c log log t}, with c = 3 in the p
 recommended for use, which is what is done here. Ties go to the smallest index. (For rewards
 without a range the divergence is that of Gaussians and the index is a bonus: kernels/ucb.py.)
 
-An index grows with log t, more and more slowly: a tangent bounds it from above. So
-only the indices that may matter are computed (``front``, ``best_rival``).
+Indices near 1 are all the same number. So heights are compared: that of q is q up to CREST, and
+CREST + TOP log(TOP / (1 - q)) beyond; it is infinite for an arm that has seen nothing but 1.
+
+A height grows with log t, more and more slowly: a tangent bounds it from above. So
+only the heights that may matter are computed (``front``, ``best_rival``).
 
 While q bounds the others, arm A leads if its sum is above B(n) = min{S : n kl(S / n, q) <= log t}.
 n kl(S / n, q) is convex in (n, S), so B is convex and lies below its chords: arms are followed
@@ -23,7 +26,7 @@ import numpy as np
 
 from uli_fast._typing import F64, I64
 from uli_fast.kernels._jit import kernel, lean_kernel, lean_step
-from uli_fast.kernels.arms.kl import above, below
+from uli_fast.kernels.arms.kl import fall, rise, shrinkage
 from uli_fast.kernels.arms.optimism import LONGEST_STRETCH, SHORT_STRETCH, leader, stretch
 from uli_fast.kernels.arms.optimistic_skip import (
     FIRST_BLOCK,
@@ -56,33 +59,59 @@ from uli_fast.kernels.rewards.laws import Law, RealLaw, law_of, play_one, total_
 
 # Lines are not worth their indices before this round.
 EARLY = 1 << 14
-# What an index and its bounds may be off by, so that blocks decide as single rounds do.
-MARGIN = 4e-15
+# From where on heights are logarithms, and what is left to 1.
+TOP = 2.0**-20
+CREST = 1.0 - TOP
+LOG_TOP = math.log(TOP)
+# What rounding does to a sample mean.
+ROUNDING = 1e-15
 
 
 class KlIndices(NamedTuple):
-    """Indices of all arms, each from the level at which it was last computed."""
+    """Heights of all indices, each from the level at which it was last computed."""
 
     mean: F64  # (K,)
+    rest: F64  # (K,) 1 - mean, of which the mean has lost digits if it is small
     pulls: F64  # (K,)
-    value: F64  # (K,) the index at ``level``, infinite if it has to be computed
+    value: F64  # (K,) the height at ``level``, infinite if it has to be computed
     level: F64  # (K,) log t
-    slope: F64  # (K,) derivative of the index with respect to log t
+    slope: F64  # (K,) derivative of the height with respect to log t
 
 
 @lean_kernel
 def index_of(mean: float, n: float, level: float) -> float:
     """Return the largest q with n kl(mean, q) <= level."""
     m = min(max(mean, 0.0), 1.0)
-    return min(m + above(m, level / n), 1.0)
+    return min(m + rise(m, 1.0 - m, level / n, False), 1.0)
+
+
+@lean_kernel
+def height_of(mean: float, rest: float, y: float) -> tuple[float, float]:
+    """Return the height of the largest q with kl(mean, q) <= y, and its derivative in y."""
+    m = max(mean, 0.0)
+    if rest <= 0.0:
+        return np.inf, 0.0
+    d = rise(m, rest, y, False)
+    q = m + d
+    if q < CREST:
+        return q, q * (1.0 - q) / d if d > 0.0 else 0.0
+    z = shrinkage(m, rest, y, d)
+    d = -rest * math.expm1(-z)
+    return CREST + TOP * (LOG_TOP - math.log(rest) + z), TOP * (m + d) / d
+
+
+@lean_kernel
+def margin(height: float) -> float:
+    """Bound what two heights are off by, so that blocks decide as single rounds do."""
+    return 4e-15 * max(height, 1.0)
 
 
 @kernel
-def choose(mean: F64, n: I64, t: int) -> int:
-    """Return the arm played at round t from means and counts (the live step)."""
-    value = np.empty(n.shape[0])
+def choose(total: F64, came: I64, n: I64, t: int) -> int:
+    """Return the arm of round t from sums of rewards that came, and plays (the live step)."""
+    value, level = np.empty(n.shape[0]), np.log(float(t))
     for a in range(n.shape[0]):
-        value[a] = index_of(mean[a], float(n[a]), np.log(float(t)))
+        value[a], _ = height_of(total[a] / came[a], (came[a] - total[a]) / came[a], level / n[a])
     return leader(value)
 
 
@@ -99,24 +128,24 @@ def interval(mean: F64, n: I64, level: float, lower: F64, upper: F64) -> None:
 
 @lean_step
 def solve(ix: KlIndices, a: int, level: float) -> None:
-    """Compute the index of arm a and its tangent at a level."""
-    q = index_of(ix.mean[a], ix.pulls[a], level)
-    ix.value[a], ix.level[a] = q, level
-    d = q - ix.mean[a]
-    ix.slope[a] = q * (1.0 - q) / (ix.pulls[a] * d) if d > 0.0 else 0.0
+    """Compute the height of arm a's index and its tangent at a level."""
+    ix.level[a] = level
+    ix.value[a], slope = height_of(ix.mean[a], ix.rest[a], level / ix.pulls[a])
+    ix.slope[a] = slope / ix.pulls[a]
 
 
 @lean_step
 def cap(ix: KlIndices, a: int, level: float) -> float:
-    """Bound the index of arm a at a level that is not below its own; equal there."""
+    """Bound the height of arm a at a level that is not below its own; equal there."""
     if ix.level[a] == level:
         return float(ix.value[a])
-    return float(min(ix.value[a] + ix.slope[a] * (level - ix.level[a]) + MARGIN, 1.0))
+    bound = ix.value[a] + ix.slope[a] * (level - ix.level[a])
+    return float(bound + margin(bound))
 
 
 @lean_step
 def front(ix: KlIndices, level: float) -> tuple[int, float]:
-    """Return the arm with the largest index, the first of equals, and a bound of the others'."""
+    """Return the arm with the largest height, the first of equals, and a bound of the others'."""
     while True:
         arm, best, second = 0, cap(ix, 0, level), -np.inf
         for a in range(1, ix.value.shape[0]):
@@ -132,7 +161,7 @@ def front(ix: KlIndices, level: float) -> tuple[int, float]:
 
 @lean_step
 def best_rival(ix: KlIndices, A: int, level: float, later: float) -> float:
-    """Bound the indices of the arms other than A up to a later level."""
+    """Bound the heights of the arms other than A up to a later level."""
     while True:
         arm, best = A, -np.inf
         for a in range(ix.value.shape[0]):
@@ -144,35 +173,43 @@ def best_rival(ix: KlIndices, A: int, level: float, later: float) -> float:
 
 
 @lean_step
-def first_of_equals(ix: KlIndices, A: int, later: float) -> bool:
-    """Say whether an index of 1 lets A lead up to a later level: nobody before it has one."""
-    for a in range(A):
-        if cap(ix, a, later) >= 1.0 - MARGIN:
-            return False
-    return True
+def least_sum(q: float, p: float, n: float, level: float) -> float:
+    """Return B(n): with a larger sum of n rewards the index is above q = 1 - p."""
+    return n * (q - fall(q, p, level / n)) + ROUNDING * n
 
 
 @lean_step
-def least_sum(q: float, n: float, level: float) -> float:
-    """Return B(n): with a larger sum of n rewards the index is above q."""
-    return n * (q - below(q, level / n)) + 1e-15 * n
+def line_of(ix: KlIndices, A: int, rival: float, k: int, level: float) -> tuple[float, float]:
+    """Return floor and slope of a line; A leads for k plays while its sum is above.
 
-
-@lean_step
-def line_of(
-    ix: KlIndices, A: int, rival: float, k: int, level: float, later: float
-) -> tuple[float, float]:
-    """Return floor and slope of a line; A leads for k plays while its sum is above."""
+    ``rival`` bounds the other heights.
+    """
     n = ix.pulls[A]
-    q = rival + MARGIN
-    if q >= 1.0:  # only an index of 1 is not below
-        if ix.value[A] == 1.0 and first_of_equals(ix, A, later):
-            return n - 0.5, 1.0
-        return np.inf, 0.0
-    if -(n + k) * math.log1p(-q) < level:  # not even without any success
+    height = rival + margin(rival)
+    if height == np.inf:
+        # Somebody has seen nothing but 1. A leads if that is true of A as well, nobody before A has
+        # (else A would not lead now), and it stays so: sums are as large as they can be.
+        return (np.nextafter(n, 0.0), 1.0) if ix.value[A] == np.inf else (np.inf, 0.0)
+    q, p, log_p = height, 1.0 - height, 0.0
+    if height < CREST:
+        log_p = math.log1p(-q)
+    else:
+        log_p = LOG_TOP - (height - CREST) / TOP
+        p = math.exp(log_p)
+        q = 1.0 - p
+    if -(n + k) * log_p < level:  # not even without any success
         return -1.0, 0.0
-    floor = least_sum(q, n, level)
-    return floor, (least_sum(q, n + k, level) - floor) / k
+    floor = least_sum(q, p, n, level)
+    return floor, (least_sum(q, p, n + k, level) - floor) / k
+
+
+@lean_step
+def take_mean(state: ArmState, ix: KlIndices, a: int) -> None:
+    """Bring mean and count of arm a up to date; its height has to be computed."""
+    n = max(state.n[a], 1)
+    ix.pulls[a] = float(n)
+    ix.mean[a], ix.rest[a] = state.total[a] / n, (n - state.total[a]) / n
+    ix.value[a], ix.level[a], ix.slope[a] = np.inf, -1.0, 0.0
 
 
 @lean_step
@@ -181,18 +218,14 @@ def credit(state: ArmState, ix: KlIndices, a: int, k: int, total: Any) -> None:
     state.total[a] = total
     state.n[a] += k
     state.clock[ROUND] += k
-    ix.mean[a] = total / state.n[a]
-    ix.pulls[a] = float(state.n[a])
-    ix.value[a], ix.level[a], ix.slope[a] = np.inf, -1.0, 0.0
+    take_mean(state, ix, a)
 
 
 @lean_kernel
 def restore_indices(state: ArmState, ix: KlIndices) -> None:
-    """Set up means and counts; no index is known."""
+    """Set up means and counts; no height is known."""
     for a in range(state.n.shape[0]):
-        ix.pulls[a] = float(state.n[a])
-        ix.mean[a] = state.total[a] / max(ix.pulls[a], 1.0)
-        ix.value[a], ix.level[a], ix.slope[a] = np.inf, -1.0, 0.0
+        take_mean(state, ix, a)
 
 
 @lean_kernel
@@ -219,7 +252,7 @@ def play_singly(law: Law, state: ArmState, ix: KlIndices, record: RoundRecord, r
         if window > 1:
             later = np.log(float(t + window))
             rival = best_rival(ix, A, level, later)
-            floor, slope = line_of(ix, A, rival, window, level, later)
+            floor, slope = line_of(ix, A, rival, window, level)
             after, total = stretch(law, n, state.total[A], A, window, floor, slope)
             played = after - n
         else:
@@ -249,15 +282,17 @@ def safe_plays(law: RealLaw, state: ArmState, ix: KlIndices, A: int, level: floa
     """Return how many plays in a row the leader A surely gets; 0 if a block is not worth it.
 
     With the lowest mean that k plays can lead to, and all of them counted, its index must
-    beat the others' of the last of these rounds.
+    beat the others' of the last of these rounds. (Infinite, it leads as long as it stays so.)
     """
     t, n, total = state.clock[ROUND], state.n[A], state.total[A]
     k = 2 * n
     while k >= SHORTEST_BLOCK:
         later = np.log(float(t + k + 1))
-        lowest = index_of(mean_floor(law, A, n, k, total), float(n + k), level)
+        m = mean_floor(law, A, n, k, total)
+        m -= ROUNDING * m if m < 1.0 else 0.0
+        lowest, _ = height_of(m, 1.0 - m, level / (n + k))
         rival = best_rival(ix, A, level, later)
-        if lowest > rival + MARGIN or (lowest == 1.0 and first_of_equals(ix, A, later)):
+        if lowest == np.inf or lowest > rival + margin(rival):
             return int(k)
         k //= 2
     return 0
@@ -304,14 +339,14 @@ def follow_line(law: Any, state: ArmState, ix: KlIndices) -> tuple[int, int, Any
     fresh = is_fresh(law, A, n)
     roof = LOW
     if fresh:
-        floor, slope = line_of(ix, A, second, n, level, level)
+        floor, slope = line_of(ix, A, second, n, level)
         x = max(total - floor, 0.0)
         if x >= LOW or law.mu[A] >= 1.0:  # rewards of 1 alone never end a lead
             k = longest_block(law, A, n, x, law.mu[A] - slope)
             while k >= SHORTEST_LINE:
                 later = np.log(float(t + k))
                 rival = best_rival(ix, A, level, later)
-                floor, slope = line_of(ix, A, rival, k, level, later)
+                floor, slope = line_of(ix, A, rival, k, level)
                 height = total - floor
                 if height >= 0.5 * x:
                     k, wins = play_above(law, A, n, k, height, slope)
@@ -320,7 +355,7 @@ def follow_line(law: Any, state: ArmState, ix: KlIndices) -> tuple[int, int, Any
         roof = max(LOW, 1.5 * x)
     k = min(n, WINDOW)
     later = np.log(float(t + k))
-    floor, slope = line_of(ix, A, best_rival(ix, A, level, later), k, level, later)
+    floor, slope = line_of(ix, A, best_rival(ix, A, level, later), k, level)
     low = floor - total
     if fresh:
         k, wins = walk_fresh(law, A, k, low, low + roof, slope)

@@ -60,8 +60,8 @@ class OptimisticLearner(ArmLearner):
 
         return ArmBatch(states, advance)
 
-    def chooser(self, R: float) -> Callable[[F64, I64, int], int]:
-        """Return what chooses an arm from means, counts and the round (the live step)."""
+    def chooser(self, R: float) -> Callable[[F64, I64, I64, int], int]:
+        """Return the live step: from sums, rewards that came, plays and the round to an arm."""
         from uli_fast.kernels.arms.optimism import choose
 
         return partial(choose, self.rule(R))

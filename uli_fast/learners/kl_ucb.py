@@ -77,11 +77,11 @@ class KLUCB(OptimisticLearner):
         play: Any = kl_ucb.batch_rounds
         if engine == "skip":
             play = kl_ucb.batch_skipping if isinstance(law, RealLaw) else kl_ucb.batch_lines
-        ix = kl_ucb.KlIndices(*np.zeros((5, problem.n_arms)))
+        ix = kl_ucb.KlIndices(*np.zeros((6, problem.n_arms)))
         return ArmBatch(states, lambda budget: play(law, states, ix, record, horizon, budget))
 
-    def chooser(self, R: float) -> Callable[[F64, I64, int], int]:
-        """Return what chooses an arm from means, counts and the round."""
+    def chooser(self, R: float) -> Callable[[F64, I64, I64, int], int]:
+        """Return what chooses an arm from sums of rewards that came, plays and the round."""
         if self.R is not None:
             return super().chooser(R)
         from uli_fast.kernels.kl_ucb import choose

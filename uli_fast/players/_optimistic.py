@@ -21,14 +21,15 @@ class OptimisticPlayer(Player):
         if (self.asked == 0).any():
             return int((self.asked == 0).argmax())
         choose = self.learner.chooser(self.unit_noise)
-        return int(choose(self._means(), self.asked, len(self.queue) + 1))
+        return int(choose(*self._settled(), self.asked, len(self.queue) + 1))
 
-    def _means(self) -> F64:
-        """Settled means; an arm without one borrows the best, which keeps it in play."""
+    def _settled(self) -> tuple[F64, I64]:
+        """Return sums and numbers of what came; an arm without borrows the best to stay in play."""
         n, total = self.came(), self.arm_state.total
-        means: F64 = np.where(n > 0, total / np.maximum(n, 1), -np.inf)
-        best = means.max() if (n > 0).any() else 0.0
-        return np.where(n > 0, means, best)
+        if not n.any():
+            return total, np.ones_like(n)
+        best = np.where(n > 0, total / np.maximum(n, 1), -np.inf).argmax()
+        return np.where(n > 0, total, total[best]), np.where(n > 0, n, n[best])
 
     def absorb(self, a: int, reward: float) -> None:
         """Take in a reward of an active arm, on the unit scale."""
@@ -44,7 +45,8 @@ class OptimisticPlayer(Player):
     def _unit_intervals(self) -> tuple[F64, F64]:
         t, n = max(int(self.arm_state.clock[0]), 1), self.arm_state.n
         if not self._lost.any():
-            return self._intervals_at(self._means(), n, t)
+            total, came = self._settled()
+            return self._intervals_at(total / came, n, t)
         # Missing outcomes at their worst, both ways.
         means = self.arm_state.total / np.maximum(n, 1)
         most = means + self._lost / np.maximum(n, 1)

@@ -63,10 +63,9 @@ def check(r: Runs, against: Guarantee | None) -> ReportCheck | None:
         if against is None:
             return None
         ratio, delta, own, bound = r.worst_ratio_against(against), against.delta, False, against
-    failed = bool((ratio > 1.0).any())
-    return ReportCheck(
-        own, ratio, metrics.coverage(ratio <= 1.0, delta), True if failed else tested(r, bound)
-    )
+    kept = metrics.kept(ratio)
+    told = not kept.all() or tested(r, bound)
+    return ReportCheck(own, ratio, metrics.coverage(kept, delta), told)
 
 
 def verdict(lines: Sequence[Line]) -> Verdict:

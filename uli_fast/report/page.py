@@ -89,7 +89,7 @@ def render(template: str, **content: Any) -> str:
     try:
         import jinja2
     except ImportError:
-        raise MissingExtraError("report needs jinja2: pip install 'uli-fast[report]'") from None
+        raise MissingExtraError("report needs jinja2: pip install jinja2") from None
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("uli_fast.report"),
         autoescape=True,

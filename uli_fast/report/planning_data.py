@@ -18,7 +18,7 @@ def plan_frame(plan: OperatingCharacteristics) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError:
-        raise MissingExtraError("to_pandas needs pandas: pip install 'uli-fast[report]'") from None
+        raise MissingExtraError("to_pandas needs pandas: pip install pandas") from None
     return pd.DataFrame(list(frame_rows(plan)))
 
 

@@ -78,7 +78,7 @@ def race_frame(race: Race) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError:
-        raise MissingExtraError("to_pandas needs pandas: pip install 'uli-fast[report]'") from None
+        raise MissingExtraError("to_pandas needs pandas: pip install pandas") from None
     frame = pd.DataFrame([x._asdict() for x in race.ranking])
     for column in ("dropped_at", "dropped_after"):
         frame[column] = frame[column].astype("Int64")

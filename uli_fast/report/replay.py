@@ -161,7 +161,7 @@ def frame_of(replay: Replay) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError:
-        raise MissingExtraError("to_pandas needs pandas: pip install 'uli-fast[report]'") from None
+        raise MissingExtraError("to_pandas needs pandas: pip install pandas") from None
     looks, K = replay.looks, len(replay.arms)
     L = looks.rows.size
     return pd.DataFrame(

@@ -41,7 +41,7 @@ def _kind() -> type[Any]:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError("plot needs matplotlib: pip install 'uli-fast[report]'") from None
+        raise MissingExtraError("plot needs matplotlib: pip install matplotlib") from None
 
     class ShownFigure(Figure):
         """A figure that shows itself where it is the last line of a cell."""

@@ -45,7 +45,7 @@ def inline_svg(
         import matplotlib.style
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError("report needs matplotlib: pip install 'uli-fast[report]'") from None
+        raise MissingExtraError("report needs matplotlib: pip install matplotlib") from None
 
     file = io.BytesIO()
     with matplotlib.style.context(["default", {**_STYLE, "svg.hashsalt": salt}]):

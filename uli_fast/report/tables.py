@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uli_fast._typing import F64, I64
 from uli_fast.errors import MissingExtraError
 from uli_fast.guarantees import Guarantee
 from uli_fast.report.bounds import binds_from
@@ -90,6 +91,11 @@ def _cells(r: Runs, against: Guarantee | None) -> list[str]:
     ]
 
 
+def _lost(eliminated_at: I64, gaps: F64) -> int:
+    """Return how many runs have lost every best arm for good."""
+    return int((eliminated_at[:, gaps == 0.0] > 0).all(axis=1).sum())
+
+
 def _certified(r: Runs) -> str:
     middle = middle_certificate(r)
     if middle is None:
@@ -130,6 +136,15 @@ def _caption(runs: Sequence[Runs], named: Sequence[str], rival: int | None) -> l
         lines.append(
             "within: the certificate: no policy that may be played has a larger gap; median"
         )
+    known = zip(named, runs, strict=True)
+    means = [f"{n} {_short(float(r.final_regret().mean()))}" for n, r in known if r.has_gaps]
+    if 0 < len(means) <= MOST_STARTS:
+        lines.append(f"mean regret: {'; '.join(means)}")
+    able = ((n, r) for n, r in zip(named, runs, strict=True) if r.has_gaps and not r.baseline)
+    gone = ((n, r.eliminated_at, r.known_gaps()) for n, r in able)
+    lost = [f"{n} {_lost(x, gaps)}/{len(x)}" for n, x, gaps in gone if x is not None]
+    if lost:
+        lines.append(f"runs that lost the best arm: {'; '.join(lost[:MOST_STARTS])}")
     found = [check(r, against) for r in runs]
     if any(c is not None and c.tested is False for c in found):
         lines.append("untested: F excluded no gap up to the horizon, so that no run could")
@@ -182,7 +197,7 @@ def runs_frame(runs: Runs) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError:
-        raise MissingExtraError("to_pandas needs pandas: pip install 'uli-fast[report]'") from None
+        raise MissingExtraError("to_pandas needs pandas: pip install pandas") from None
     M, P = runs.replications, runs.rounds.size
     columns: dict[str, Any] = {
         "replication": np.repeat(np.arange(M), P),

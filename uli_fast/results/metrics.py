@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 # Of the interval of a failure probability, unless asked for otherwise.
 LEVEL = 0.95
+# F begins as the largest gap there is. On its way to a learner's scale and back, and into a ratio,
+# it is rounded some five times, by 2^-53 each: a ratio of 1 comes out as 1 + 2^-51 at times.
+ROUNDING = 2.0**-50
 
 
 class Coverage(NamedTuple):
@@ -92,6 +95,11 @@ def worst_ratio(last_play: I64, gaps: F64, guarantee: Guarantee | None) -> F64:
         ratios[bad] = each[bad] / guarantee.bound(last_play[bad])
     worst: F64 = ratios.max(axis=1, initial=0.0)
     return worst
+
+
+def kept(ratio: F64) -> B1:
+    """Return whether a largest gap_t / F(t) is at most 1, but for the rounding of a 1."""
+    return ratio <= 1.0 + ROUNDING
 
 
 def mistakes(final_plays: I64, gaps: F64, eps: float) -> I64:

@@ -117,7 +117,10 @@ class Runs(RunRecord):
 
     @property
     def holds(self) -> B1:
-        """Whether every round's gap stayed within F, (M,); refused where F was withdrawn."""
+        """Whether every round's gap stayed within F, (M,); refused where F was withdrawn.
+
+        That is ``worst_ratio <= 1``, with room for the rounding of a ratio that is 1 (2^-50).
+        """
         if self.withdrawn is not None and self.withdrawn.any():
             rounds = self.withdrawn[self.withdrawn > 0]
             raise NoGuaranteeError(
@@ -130,7 +133,7 @@ class Runs(RunRecord):
                 f"{self.learner} has no F_ULI here: hold it against that of another learner, "
                 f"runs.worst_ratio_against({other}.guarantee(problem))"
             )
-        return self.worst_ratio <= 1.0
+        return metrics.kept(self.worst_ratio)
 
     def worst_ratio_against(self, guarantee: Guarantee) -> F64:
         """Return the largest gap_t / F(t) over every round t against a decreasing bound."""

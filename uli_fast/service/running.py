@@ -36,7 +36,7 @@ def run(options: Options, say: Callable[[str], None]) -> None:
         from uli_fast.service import server
     except ImportError as problem:
         raise MissingExtraError(
-            f"uli serve needs uvicorn: pip install 'uli-fast[serve]' ({problem})"
+            f"uli serve needs uvicorn: pip install uvicorn ({problem})"
         ) from None
     from uli_fast.service.app import Service
     from uli_fast.service.page import WatchedService

@@ -101,7 +101,7 @@ def driver() -> Any:
         import psycopg
     except ImportError as problem:
         raise MissingExtraError(
-            f"studies in PostgreSQL need psycopg: pip install 'uli-fast[postgres]' ({problem})"
+            f"studies in PostgreSQL need psycopg: pip install 'psycopg[binary]' ({problem})"
         ) from None
     return psycopg
 

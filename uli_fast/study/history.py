@@ -100,9 +100,7 @@ class History(list[Any]):
         try:
             import pandas as pd
         except ImportError:
-            raise MissingExtraError(
-                "to_pandas needs pandas: pip install 'uli-fast[report]'"
-            ) from None
+            raise MissingExtraError("to_pandas needs pandas: pip install pandas") from None
         frame = pd.DataFrame([record._asdict() for record in self], columns=list(self.columns))
         for name in ("asked", "told"):
             frame[name] = pd.to_datetime(frame[name], utc=True, format="ISO8601")
@@ -157,7 +155,7 @@ def _parquet(history: History) -> bytes:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise MissingExtraError("Parquet needs pyarrow: pip install 'uli-fast[report]'") from None
+        raise MissingExtraError("Parquet needs pyarrow: pip install pyarrow") from None
     columns: dict[str, Any] = {}
     for name in history.columns:
         values = [getattr(record, name) for record in history]

@@ -103,9 +103,9 @@ def best_rival(rule: Any, indices: Indices, A: int, t: int) -> float:
 
 
 @kernel
-def choose(rule: Any, mean: F64, n: I64, t: int) -> int:
-    """Return the arm played at round t from means and counts (the live step)."""
-    return leader(mean + radii(rule, n, t))
+def choose(rule: Any, total: F64, came: I64, n: I64, t: int) -> int:
+    """Return the arm of round t from sums of rewards that came, and plays (the live step)."""
+    return leader(total / came + radii(rule, n, t))
 
 
 @kernel

@@ -161,9 +161,7 @@ def _templates() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise MissingExtraError(
-            "the page needs jinja2: pip install 'uli-fast[serve]' or 'uli-fast[report]'"
-        ) from None
+        raise MissingExtraError("the page needs jinja2: pip install jinja2") from None
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("uli_fast.report"),
         autoescape=True,
