@@ -40,6 +40,10 @@ def compiled(n, total, active, t):
 
 
 def late(n, total, active, t):
+    try:
+        import broken
+    except Exception:
+        many = [CONSTANTS]  # more than a byte counts
     from helpers import inner
 
     return active & (total > -inner())
@@ -127,7 +131,7 @@ OWN = {
     "corners": uli.LinearBandit([1.0, 0.3], arm_set=Corners(0.5)),
     "builder": builder,
 }
-"""
+""".replace("CONSTANTS", ", ".join(f"n + {i}.5" for i in range(300)))
 HELPERS = """
 def shape(t):
     return 1.0 / (t + 1)
@@ -190,6 +194,7 @@ def written(folder, edit="nothing"):
     assert before in MINE or before in HELPERS
     folder.mkdir(parents=True)
     (folder / "mine.py").write_text(MINE.replace(before, after) if before else MINE)
+    (folder / "broken.py").write_text("raise RuntimeError('not for this machine')\n")
     (folder / "helpers.py").write_text(HELPERS.replace(before, after) if before else HELPERS)
 
 

@@ -224,7 +224,7 @@ def test_retries_come_before_a_score_is_missing(undisturbed):
         return first
 
     scorer = Scorer(once)
-    assert essence(race(scorer, retries=1)) == undisturbed
+    assert essence(race(scorer, retries=10**9)) == undisturbed
     assert scorer.calls == 2 * undisturbed[2]
     with pytest.raises(EvaluateError):
         tried.clear()

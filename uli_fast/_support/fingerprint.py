@@ -329,7 +329,8 @@ def _imports(code: CodeType, known: Mapping[str, Any]) -> Iterator[ModuleType]:
             if step.opname == "IMPORT_NAME":
                 level, taken = before[-2:]
                 yield from _imported("." * level + step.argval, taken or (), known)
-            before.append(step.argval)
+            if step.opname != "EXTENDED_ARG":  # of a number above 255; it goes with the next one
+                before.append(step.argval)
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from _imports(inner, known)
@@ -337,7 +338,7 @@ def _imports(code: CodeType, known: Mapping[str, Any]) -> Iterator[ModuleType]:
 
 def _imported(name: str, taken: Iterable[str], known: Mapping[str, Any]) -> Iterator[ModuleType]:
     """Import a module if it is the user's, and what may be modules in it."""
-    with contextlib.suppress(ImportError):  # it is not there: code that runs into that will fail
+    with contextlib.suppress(Exception):  # code that runs into the same may fail, or may catch it
         whole = importlib.util.resolve_name(name, known.get("__package__"))
         if _home(whole) == "user":
             module = importlib.import_module(whole)

@@ -279,9 +279,10 @@ def _called(field: Field, call: Call) -> CallResult:
     problem = None
     for _ in range(1 + field.retries):
         left = [row for row in call.rows if row not in found or found[row].score is None]
-        if left:
-            outcomes, problem = _tried(field, call.candidate, left)
-            found |= {x.row: x for x in outcomes}
+        if not left:
+            break
+        outcomes, problem = _tried(field, call.candidate, left)
+        found |= {x.row: x for x in outcomes}
     return CallResult(call, list(found.values()), problem)
 
 
