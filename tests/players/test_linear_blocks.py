@@ -514,3 +514,10 @@ def test_copies_that_are_left_have_no_gap():
     while len(player.active) > 2:
         tell(player, lambda a: [1.0, 0.0, 1.0][a])
     assert player.active == (0, 2) and player.certificate().bound == 0.0
+
+
+def test_directions_that_count_as_flat_are_an_assumption():
+    said = "theta does not show along directions in which arms differ by no more than rounding"
+    for arms, flat in (([[0.0, 0.0], [1.0, 1e-15], [2.0, 0.0]], True), (ARMS, False)):
+        assumed = SHARP(0.1, R=1.0).start(np.array(arms)).certificate().assumes
+        assert any(x.startswith(said) for x in assumed) == flat

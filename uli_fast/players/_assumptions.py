@@ -43,6 +43,10 @@ KNOWN_REWARDS = "a stage earns the reward that was given for its state and actio
 SUPPORT = "episodes begin nowhere but in the states of initial_support"
 SUCCESSORS = "no state follows but those that successors allows"
 ONE_LAW = "the law of next states is the same at every stage"
+FLAT = (
+    "theta does not show along directions in which arms differ by no more than rounding of "
+    "their size could make"
+)
 NO_F = f"F is not claimed: {WITHDRAWN}"
 DRAWN = "whatever came before, actions are drawn by the probabilities of the policy"
 POINTS = "where decision_points is False no episode passes, or all actions do the same"

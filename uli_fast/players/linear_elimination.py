@@ -28,6 +28,7 @@ from uli_fast.guarantees import ArmsInfo, Guarantee, read_arms
 from uli_fast.learners._linear import told_by_means
 from uli_fast.learners._linear_blocks import SharpBlocks
 from uli_fast.players._arms import Player
+from uli_fast.players._assumptions import FLAT
 from uli_fast.players._certificate import too_large
 
 if TYPE_CHECKING:
@@ -175,6 +176,11 @@ class LinearPlayer(Player):
             late = self._phases.delayed + 2.0 * self._phases.hidden
             bound += late * self._phases.units.scale
         return bound
+
+    def _assumes(self, proved: bool) -> tuple[str, ...]:
+        found = super()._assumes(proved)
+        flat = isinstance(self._phases, SharpBlocks) and self._phases.flat
+        return (*found, FLAT) if flat else found
 
     def _refuse_rounding(self) -> None:
         if not isinstance(self._phases, SharpBlocks):
