@@ -17,6 +17,7 @@ from uli_fast.report.watch.page import blinded_fragment, fragment
 
 BET = uli.BettingElimination(0.05)
 BEHIND = "2,989 outcomes wait behind decision 11"
+NEXT_CALL = "the next call to the open study settles it"
 WAY_OUT = "tell it, or tell_missing(11, reason) if it never comes"
 
 
@@ -88,9 +89,11 @@ def test_a_window_is_named_as_what_settles_it(path, clock):
         clock.passes(100.0)
         assert study.certificate().held == (
             "1 outcome waits behind decision 1 (asked 100 seconds ago): tell it, or "
-            "tell_missing(1, reason); its window of 7 days settles it otherwise"
+            f"tell_missing(1, reason); once its window of 7 days is over, {NEXT_CALL}"
         )
-        assert "window of 7 days" in words.plain(words.held(study.overview()))
+        assert f"once its window of 7 days is over, {NEXT_CALL}." in words.plain(
+            words.held(study.overview())
+        )
         clock.passes(7 * DAY)
         study.tell(a.id, 1.0)
         o = study.overview()
@@ -102,6 +105,26 @@ def test_a_window_is_named_as_what_settles_it(path, clock):
     for page in (fragment(o), blinded_fragment(o)):
         assert "1 came later and was not used" in page
     assert f"window: {said}" in CliRunner().invoke(main, ["study", "show", str(path)]).output
+
+
+def test_a_window_that_is_over_is_not_said_to_wait(path, clock):
+    with uli.Study.open(path, SE, 2, window=6.0) as study:
+        study.ask_many(2)
+        study.tell(2, 1.0)
+    clock.passes(10.0)  # nobody has called the study since
+    said = (
+        "1 outcome waits behind decision 1 (asked 10 seconds ago): its window was over "
+        f"4 seconds ago; {NEXT_CALL}"
+    )
+    with uli.Study.read(path) as study:
+        assert study.certificate().held == said
+    audit = uli.Study.audit(path)
+    assert audit.held == said
+    for page in (fragment(audit.overview), blinded_fragment(audit.overview)):
+        assert f"once its window of 6 seconds is over, {NEXT_CALL}" in page
+    assert f"held up: {said}" in CliRunner().invoke(main, ["study", "show", str(path)]).output
+    with uli.Study.open(path) as study:
+        assert study.held is None
 
 
 def test_a_bare_player_names_it_too():
