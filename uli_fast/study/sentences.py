@@ -12,6 +12,7 @@ from uli_fast._support.text import span
 from uli_fast.errors import UliError
 from uli_fast.guarantees import confidence
 from uli_fast.players._certificate import waiting
+from uli_fast.study.window import BY_HAND
 
 if TYPE_CHECKING:
     from uli_fast.study.replay import Held, StudyReplay
@@ -65,7 +66,7 @@ def way_out(held: Held, window: Window | None) -> str:
     """Say how what holds up others is settled, whenever that is read."""
     settled = f"tell it, or tell_missing({held.decision}, reason)"
     if window is None:
-        return f"{settled} if it never comes"
+        return f"{settled} if it never comes; for many, {BY_HAND}"
     return f"{settled}; once its window of {span(window.seconds)} is over, {NEXT_CALL}"
 
 
