@@ -148,6 +148,17 @@ def test_what_comes_late_is_recorded_and_not_used(place, clock):
     assert page == history and place.audit().overview.windows == {"closed": 3, "late": 2}
 
 
+def test_late_outcomes_that_are_not_counted_are_those_the_docs_name(path, clock):
+    with uli.Study.open(path, SE, 2, window=WEEK, then=0.0) as study:
+        study.ask_many(2)
+        clock.passes(WEEK)
+        study.tell(1, 0.0)  # as it was settled
+        study.tell_many([(2, 1.0)], only_pending=True)
+        assert study.windows == {"closed": 2, "late": 0}
+        study.tell_many([(1, 1.0), (2, 1.0)])
+        assert study.windows == {"closed": 2, "late": 2}
+
+
 def test_what_comes_late_for_a_decision_long_forgotten_is_recorded_once(place, clock, monkeypatch):
     monkeypatch.setattr(snapshots, "BEHIND", 5)
     with opened(place, None) as study:
