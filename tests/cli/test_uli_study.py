@@ -181,7 +181,7 @@ def test_what_is_said_with_a_range_counts_what_was_learned_from(path, tmp_path):
         assert "2 plays, missing outcomes (1) taken at their worst" in uli_audit_certificate(study)
     page = page_of(path, tmp_path)
     assert "<li>outcomes lie in [0, 1]</li>" in page and "whatever made them" in page
-    assert "a missing outcome would have been one like the others" in page
+    assert "what is assumed of outcomes holds for missing ones too" in page
 
 
 def uli_audit_certificate(study):

@@ -19,7 +19,10 @@ PAPER = functools.partial(uli.LinearElimination, schedule="paper")
 GIVEN = "given all earlier decisions and their outcomes, told or not,"
 MEANS = f"{GIVEN} an outcome of an arm has that arm's mean, which never changes"
 UNIT = "outcomes lie in [0, 1]"
-MISSING = "a missing outcome would have been one like the others, whatever made it missing"
+MISSING = (
+    "what is assumed of outcomes holds for missing ones too, had they been told, "
+    "whatever made them missing"
+)
 AHEAD = "no outcome is called missing because of those of decisions asked for beyond its block"
 RULE = (
     "the rule keeps a best arm and, before every round t, no arm with a gap above "

@@ -17,7 +17,9 @@ from uli_fast.report.watch.page import blinded_fragment, fragment
 
 BET = uli.BettingElimination(0.05)
 BEHIND = "2,989 outcomes wait behind decision 11"
-WAY_OUT = "tell it, or tell_missing(11, reason) if it never comes"
+BY_HAND = "pending(older_than=...) and tell_many(..., only_pending=True)"
+NEXT_CALL = "the next call to the open study settles it"
+WAY_OUT = f"tell it, or tell_missing(11, reason) if it never comes; for many, {BY_HAND}"
 
 
 @pytest.fixture
@@ -53,7 +55,9 @@ def test_one_outcome_that_is_never_told_is_named_everywhere(path, clock):
     assert uli.Study.audit(path).held == certificate.held
     for command in ("show", "audit"):
         shown = CliRunner().invoke(main, ["study", command, str(path)]).output
-        assert f"held up: {BEHIND} (asked 3 days ago): {WAY_OUT}" in shown
+        table, _, rest = shown.partition("certificate: ")
+        assert f"held up: {BEHIND} (asked 3 days ago): {WAY_OUT}" in rest.partition("assumed: ")[0]
+        assert "means and intervals are of outcomes that were learned from" in table
     with uli.Study.open(path) as study:
         study.tell(*told[10])
         assert study.held is None and study.certificate().held == "" and study.active == ("B",)
@@ -81,6 +85,19 @@ def test_a_warning_names_each_decision_once_and_only_where_much_waits(path):
         assert study.held[:2] == (150, late.id)
 
 
+def test_a_wait_within_the_window_is_no_warning(path, clock):
+    with uli.Study.open(path, SE, 2, window=7 * DAY) as study:
+        made = study.ask_many(200)
+        study.tell_many([(d.id, 0.0) for d in made[1:]])
+        clock.passes(7 * DAY - 1.0)
+        assert study.certificate().held.startswith("199 outcomes wait")  # warnings are errors
+        assert study.held[:2] == (199, 1)
+    clock.passes(1.0)
+    with uli.Study.read(path) as study:
+        with pytest.warns(DelayWarning, match="its window was over 0 seconds ago"):
+            study.certificate()
+
+
 def test_a_window_is_named_as_what_settles_it(path, clock):
     with uli.Study.open(path, SE, 2, window=7 * DAY) as study:
         a, b = study.ask_many(2)
@@ -88,9 +105,11 @@ def test_a_window_is_named_as_what_settles_it(path, clock):
         clock.passes(100.0)
         assert study.certificate().held == (
             "1 outcome waits behind decision 1 (asked 100 seconds ago): tell it, or "
-            "tell_missing(1, reason); its window of 7 days settles it otherwise"
+            f"tell_missing(1, reason); once its window of 7 days is over, {NEXT_CALL}"
         )
-        assert "window of 7 days" in words.plain(words.held(study.overview()))
+        assert f"once its window of 7 days is over, {NEXT_CALL}." in words.plain(
+            words.held(study.overview())
+        )
         clock.passes(7 * DAY)
         study.tell(a.id, 1.0)
         o = study.overview()
@@ -101,7 +120,27 @@ def test_a_window_is_named_as_what_settles_it(path, clock):
     assert words.plain(words.window(o)) == said
     for page in (fragment(o), blinded_fragment(o)):
         assert "1 came later and was not used" in page
-    assert f"window: {said}" in CliRunner().invoke(main, ["study", "show", str(path)]).output
+    assert f"window: a{said[1:]}" in CliRunner().invoke(main, ["study", "show", str(path)]).output
+
+
+def test_a_window_that_is_over_is_not_said_to_wait(path, clock):
+    with uli.Study.open(path, SE, 2, window=6.0) as study:
+        study.ask_many(2)
+        study.tell(2, 1.0)
+    clock.passes(10.0)  # nobody has called the study since
+    said = (
+        "1 outcome waits behind decision 1 (asked 10 seconds ago): its window was over "
+        f"4 seconds ago; {NEXT_CALL}"
+    )
+    with uli.Study.read(path) as study:
+        assert study.certificate().held == said
+    audit = uli.Study.audit(path)
+    assert audit.held == said
+    for page in (fragment(audit.overview), blinded_fragment(audit.overview)):
+        assert f"once its window of 6 seconds is over, {NEXT_CALL}" in page
+    assert f"held up: {said}" in CliRunner().invoke(main, ["study", "show", str(path)]).output
+    with uli.Study.open(path) as study:
+        assert study.held is None
 
 
 def test_a_bare_player_names_it_too():

@@ -122,6 +122,14 @@ REFUSED_ASKED = [
 ]
 
 
+def test_none_is_refused_with_how_to_say_that_an_outcome_is_missing(path):
+    with uli.Study.open(path, SE, 2) as study:
+        study.ask_many(6)
+        for told in (lambda: study.tell(6, None), lambda: study.tell_many([(6, None)])):
+            with pytest.raises(RewardRangeError, match=r"tell_missing\(6, reason\), or \(6, None,"):
+                told()
+
+
 def test_what_is_refused_leaves_everything_as_it_was(place, monkeypatch):
     with place.open(SE, 2) as study:
         study.ask_many(4)

@@ -65,6 +65,13 @@ def test_an_outcome_is_not_recorded_of_another_request(restored):
     assert [r.request_id for r in study.pending()] == ["fred"]
 
 
+def test_an_id_that_only_the_lost_state_knew_says_what_may_have_happened(restored):
+    study, _ = restored
+    for tell in (lambda: study.tell(17, 1.0), lambda: study.tell_many([(17, None, "gone")])):
+        with pytest.raises(UnknownDecisionError, match="17 was asked for; if an older state was"):
+            tell()
+
+
 def test_who_is_asked_for_again_is_told_of_then(restored):
     study, (anna, _) = restored
     again = study.ask("anna")

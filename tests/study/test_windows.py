@@ -131,7 +131,7 @@ def test_what_comes_late_is_recorded_and_not_used(place, clock):
             study.tell(1, 0.5)
         with pytest.raises(RewardRangeError):
             study.tell(1, 7.0)
-        with pytest.raises(ConflictingRewardError):
+        with pytest.raises(ConflictingRewardError, match=r"1 was settled by its window: .*7 days"):
             study.tell_missing(1, "moved away")
         study.together([("tell", 3, 0.5), ("tell", 3, 0.5)])
     with place.open() as study:
@@ -146,6 +146,17 @@ def test_what_comes_late_is_recorded_and_not_used(place, clock):
         ("reward", 0.0, 0.5),
     ]
     assert page == history and place.audit().overview.windows == {"closed": 3, "late": 2}
+
+
+def test_late_outcomes_that_are_not_counted_are_those_the_docs_name(path, clock):
+    with uli.Study.open(path, SE, 2, window=WEEK, then=0.0) as study:
+        study.ask_many(2)
+        clock.passes(WEEK)
+        study.tell(1, 0.0)  # as it was settled
+        study.tell_many([(2, 1.0)], only_pending=True)
+        assert study.windows == {"closed": 2, "late": 0}
+        study.tell_many([(1, 1.0), (2, 1.0)])
+        assert study.windows == {"closed": 2, "late": 2}
 
 
 def test_what_comes_late_for_a_decision_long_forgotten_is_recorded_once(place, clock, monkeypatch):
@@ -192,15 +203,16 @@ def test_late_episodes_are_recorded(path, clock):
 
 def test_a_window_stays_that_of_its_study(place):
     opened(place).close()
-    for same in ({}, {"window": WEEK, "then": 0}, {"window": timedelta(days=7), "then": 0.0}):
+    days = {"window": timedelta(days=7), "then": 0.0}
+    for same in ({}, {"window": WEEK, "then": 0}, days, {"then": 0.0}):
         place.open(**same).close()
-    for window_, then in ((DAY, 0.0), (WEEK, None), (WEEK, 1.0)):
+    for window_, then in ((DAY, 0.0), (WEEK, None), (WEEK, 1.0), (None, 1.0)):
         with pytest.raises(ArgumentError, match="not told within 7 days counts as 0") as refused:
             place.open(window=window_, then=then)
         assert refused.value.argument == "window"
     other = place.another()
     other.open(SE, 2).close()
-    with pytest.raises(ArgumentError, match="without one") as refused:
+    with pytest.raises(ArgumentError, match=r"without one: .* only_pending=True") as refused:
         other.open(window=WEEK)
     assert refused.value.argument == "window"
 
@@ -213,6 +225,8 @@ def test_a_window_stays_that_of_its_study(place):
         ("window", {"window": math.nan}),
         ("window", {"window": math.inf}),
         ("window", {"window": "7 days"}),
+        ("window", {"window": True}),
+        ("then", {"window": DAY, "then": True}),
         ("window", {"window": timedelta(0)}),
         ("then", {"window": DAY, "then": 2.0}),
         ("then", {"window": DAY, "then": math.nan}),
@@ -224,6 +238,15 @@ def test_windows_that_make_no_sense_are_refused_before_anything_is_written(path,
     with pytest.raises(ArgumentError) as refused:
         uli.Study.open(path, SE, 2, **given)
     assert refused.value.argument == argument and not path.exists()
+
+
+def test_a_time_span_in_words_is_refused_with_what_it_may_be(path):
+    with pytest.raises(ArgumentError, match="must be seconds or a timedelta, got '7d'"):
+        uli.Study.open(path, SE, 2, window="7d")
+    with uli.Study.open(path, SE, 2) as study:
+        for wrong in ("7d", True):
+            with pytest.raises(ArgumentError, match="must be seconds or a timedelta"):
+                study.pending(older_than=wrong)
 
 
 def test_an_episode_cannot_be_settled_as_a_reward(path):

@@ -24,7 +24,7 @@ def decisions(name: str, value: Any) -> int:
     return whole(name, value, most=MOST_DECISIONS)
 
 
-def decision(name: str, value: Any, asked: int) -> int:
+def decision(name: str, value: Any, asked: int, hint: str = "") -> int:
     """Return the position of a decision, from its id: one of 1..asked."""
     if isinstance(value, tuple) and hasattr(value, "id"):
         raise UnknownDecisionError(
@@ -39,7 +39,7 @@ def decision(name: str, value: Any, asked: int) -> int:
     except ArgumentError:
         position = asked
     if position >= asked:
-        raise UnknownDecisionError(name, f"no decision {shown(value)} was asked for")
+        raise UnknownDecisionError(name, f"no decision {shown(value)} was asked for{hint}")
     return position
 
 

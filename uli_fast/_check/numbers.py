@@ -97,7 +97,10 @@ def seconds(name: str, value: Any) -> float:
     """Return a time span in seconds, from a number of them or a timedelta."""
     if isinstance(value, timedelta):
         value = value.total_seconds()
-    result = number(name, value)
+    try:
+        result = inside(name, value, -math.inf, math.inf)
+    except ArgumentError:
+        raise ArgumentError(name, f"must be seconds or a timedelta, got {shown(value)}") from None
     if result < 0.0:
         raise ArgumentError(name, f"must not be negative, got {value!r}")
     if result > LONGEST_WAIT:

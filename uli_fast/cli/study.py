@@ -84,7 +84,7 @@ def _window(overview: Overview) -> str:
     from uli_fast.report.watch.words import plain, window
 
     said = plain(window(overview))
-    return f"\nwindow: {said}" if said else ""
+    return f"\nwindow: {said[:1].lower()}{said[1:]}" if said else ""
 
 
 def _echo_arms(found: Audit) -> None:
@@ -102,17 +102,19 @@ def _echo_arms(found: Audit) -> None:
             + "".join(f"{x:>10}" for x in numbers)
             + f"  [{line.low:.4g}, {line.high:.4g}]"
         )
+    if found.held:
+        click.echo("means and intervals are of outcomes that were learned from: the others wait")
 
 
 def _echo_certificate(found: Audit) -> None:
     click.echo(f"certificate: {_safe(found.certificate)}")
+    if found.held:
+        click.echo(f"held up: {_safe(found.held)}")
     for sentence in found.assumes:
         click.echo(f"assumed: {_safe(sentence)}")
 
 
 def _echo_pending(found: Audit) -> None:
-    if found.held:
-        click.echo(f"held up: {_safe(found.held)}")
     waiting = found.pending
     for record in waiting[:10]:
         key = "" if record.request_id is None else f", {_safe(record.request_id)}"

@@ -24,7 +24,10 @@ BLOCKS = (
     "an outcome of the block was known; only then its plays were made; no block was left out or "
     "put in order by outcomes, and what made an outcome missing knew none of a later block"
 )
-MISSING = "a missing outcome would have been one like the others, whatever made it missing"
+MISSING = (
+    "what is assumed of outcomes holds for missing ones too, had they been told, "
+    "whatever made them missing"
+)
 AHEAD = "no outcome is called missing because of those of decisions asked for beyond its block"
 ROWS = "no row was chosen, left out or put in order by its own outcome or by a later one"
 CLAIMED_RULE = (

@@ -83,7 +83,7 @@ GAUGES = {
     "decisions_awaited": "Decisions whose outcome is awaited.",
     "outcomes_held": "Outcomes that are known and wait for that of an earlier decision.",
     "held_by_decision": "The decision that they wait for; 0: for none.",
-    "held_seconds": "Seconds since that decision was asked for.",
+    "held_seconds": "Seconds since that decision was asked for; up to a window is usual.",
     "windows_closed": "Outcomes that were settled by the window, not told in time.",
     "outcomes_late": "Outcomes that came after their window, and were not used.",
 }

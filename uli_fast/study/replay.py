@@ -29,6 +29,7 @@ from uli_fast.study.setup import Setup
 from uli_fast.study.window import Window
 
 ROUNDING = 1e-9
+OLDER = "; if an older state was put in place of the study, ask again with its request first"
 STATUSES = ("reward", "missing", "pending")
 
 
@@ -296,7 +297,7 @@ class StudyReplay:
 
     def position(self, decision_id: Any) -> int:
         """Return the position of a decision, from its id."""
-        return _check.decision("decision_id", decision_id, len(self.player.queue))
+        return _check.decision("decision_id", decision_id, len(self.player.queue), OLDER)
 
 
 def _recalled(path: Path | Address, source: Source, position: int) -> tuple[Any, str | None]:

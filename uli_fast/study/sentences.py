@@ -12,10 +12,13 @@ from uli_fast._support.text import span
 from uli_fast.errors import UliError
 from uli_fast.guarantees import confidence
 from uli_fast.players._certificate import waiting
+from uli_fast.study.window import BY_HAND
 
 if TYPE_CHECKING:
     from uli_fast.study.replay import Held, StudyReplay
     from uli_fast.study.window import Window
+
+NEXT_CALL = "the next call to the open study settles it"
 
 
 def certificate_words(player: Any) -> str:
@@ -52,16 +55,19 @@ def held_up(held: Held | None, window: Window | None, at: datetime) -> str:
     if held is None:
         return ""
     age = max((at - datetime.fromisoformat(held.asked)).total_seconds(), 0.0)
-    since = f"(asked {span(age, whole=True)} ago)"
-    return f"{waiting(held.outcomes, held.decision)} {since}: {way_out(held, window)}"
+    said = f"{waiting(held.outcomes, held.decision)} (asked {span(age, whole=True)} ago)"
+    if window is not None and window.is_over(held.asked, at):
+        over = span(age - window.seconds, whole=True)
+        return f"{said}: its window was over {over} ago; {NEXT_CALL}"
+    return f"{said}: {way_out(held, window)}"
 
 
 def way_out(held: Held, window: Window | None) -> str:
-    """Say how what holds up others is settled."""
+    """Say how what holds up others is settled, whenever that is read."""
     settled = f"tell it, or tell_missing({held.decision}, reason)"
     if window is None:
-        return f"{settled} if it never comes"
-    return f"{settled}; its window of {span(window.seconds)} settles it otherwise"
+        return f"{settled} if it never comes; for many, {BY_HAND}"
+    return f"{settled}; once its window of {span(window.seconds)} is over, {NEXT_CALL}"
 
 
 def recommended(player: Any) -> str:

@@ -17,7 +17,7 @@ from uli_fast.learners._kinds import is_learner
 from uli_fast.players import rebuilt
 from uli_fast.players._descriptions import changed, describe, own_code, parameters, same_learner
 from uli_fast.players._sets import extent, n_directions
-from uli_fast.study.window import Window
+from uli_fast.study.window import BY_HAND, Window
 
 MOST_ARMS = 10**6  # so that a hostile file cannot take all memory
 
@@ -128,10 +128,15 @@ def started(record: Mapping[str, Any], given: Mapping[str, Any], setup: Setup) -
     said = {name: value for name, value in given.items() if value is not None}
     if not said:
         return setup.start()
+    if setup.window is not None and "then" in said:
+        said.setdefault("window", setup.window.seconds)
     claimed = replace(Setup.of(setup.learner, setup.arguments | said), begun=setup.begun)
     if "window" in said and claimed.window != setup.window:
-        begun = "without one" if setup.window is None else f"so that {setup.window.sentence}"
-        raise ArgumentError("window", f"this study was begun {begun}")
+        if setup.window is None:
+            raise ArgumentError(
+                "window", f"this study was begun without one: settle what is open by {BY_HAND}"
+            )
+        raise ArgumentError("window", f"this study was begun so that {setup.window.sentence}")
     player = claimed.start()
     now = claimed.record(player)
     for name in said.keys() - {"window", "then"}:

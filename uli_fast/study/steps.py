@@ -19,6 +19,7 @@ from uli_fast import _check
 from uli_fast.errors import (
     ArgumentError,
     ConflictingRewardError,
+    RewardRangeError,
     StudyWriteError,
     UnknownDecisionError,
     UnsupportedError,
@@ -26,7 +27,7 @@ from uli_fast.errors import (
 from uli_fast.players._queue import plain
 from uli_fast.study import events
 from uli_fast.study.core import StudyCore
-from uli_fast.study.events import NewEvent
+from uli_fast.study.events import Event, NewEvent
 from uli_fast.study.replay import shown
 from uli_fast.study.window import MOST_CLOSED
 
@@ -156,12 +157,17 @@ class StudySteps(StudyCore):
             self._record(draft, "closed")
         return bool(over)
 
+    def _closed(self, position: int) -> list[Event]:
+        """Return how the window has settled a decision, and what came later; [] if it has not."""
+        if self._setup.window is None or position + 1 in self._replay.waiting:
+            return []
+        told = self._replay.source.told_among(position + 1, position + 1)
+        return told if told and told[0].kind == "closed" else []
+
     def _late(self, position: int, content: dict[str, Any], draft: Draft) -> Told | None:
         """Return an outcome whose window the study has closed, and whether it is news."""
-        if self._setup.window is None or position + 1 in self._replay.waiting:
-            return None
-        told = self._replay.source.told_among(position + 1, position + 1)
-        if not told or told[0].kind != "closed":
+        told = self._closed(position)
+        if not told:
             return None
         before = draft.late.get(position, told[1].content if told[1:] else None)
         if before is not None and before != content:
@@ -308,6 +314,10 @@ class StudySteps(StudyCore):
         if len(outcome) != len(names):
             wanted = " and ".join(names) if len(names) > 1 else f"one {names[0]}"
             raise ArgumentError("outcome", f"must be {wanted}, got {len(outcome)} values")
+        if outcome[0] is None:
+            id = position + 1
+            way = f"tell_missing({id}, reason), or ({id}, None, reason) in tell_many"
+            raise RewardRangeError(names[0], f"is None: if it never comes, {way}")
         read = replay.player.read_outcome(position, *outcome)
         content = {"reward": plain(read)}
         late = self._late(position, content, draft)
@@ -319,7 +329,16 @@ class StudySteps(StudyCore):
         """Check that an outcome may be missing, and whether that is news."""
         position = self._replay.position(decision_id)
         why = _check.key("reason", reason, _check.LONGEST_REASON)
-        new = self._replay.player.queue.is_new_missing(position, why)
+        try:
+            new = self._replay.player.queue.is_new_missing(position, why)
+        except ConflictingRewardError:
+            if not self._closed(position):
+                raise
+            assert self._setup.window is not None
+            raise ConflictingRewardError(
+                "reason",
+                f"decision {position + 1} was settled by its window: {self._setup.window.sentence}",
+            ) from None
         return Told("missing", position, {"reason": why}, new)
 
     def _take_in(self, told: Iterable[Told], draft: Draft) -> None:

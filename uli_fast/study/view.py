@@ -116,16 +116,17 @@ class StudyView:
         """Return what is certain about every arm in play, from settled outcomes alone.
 
         Its ``held`` names what other outcomes wait for. A DelayWarning does, too, once for each
-        decision, where 100 and a tenth of all that it rests on wait.
+        decision, where 100 and a tenth of all that it rests on wait, for longer than a window.
         """
         with self._turn():
             self._get_ready()
             replay = self._replay
-            held, settled = replay.held, replay.player.queue.settled
-            said = held_up(held, replay.window, events.now())
+            held, settled, at = replay.held, replay.player.queue.settled, events.now()
+            said = held_up(held, replay.window, at)
             found = replay.certificate()._replace(held=said)
         if held is not None and held.outcomes >= max(MANY, settled * SHARE):
-            if self._warned_of != held.decision:
+            usual = replay.window is not None and not replay.window.is_over(held.asked, at)
+            if not usual and self._warned_of != held.decision:
                 self._warned_of = held.decision
                 warnings.warn(said, DelayWarning, stacklevel=2)
         return found

@@ -15,11 +15,14 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from uli_fast import _check
 from uli_fast._support.text import span
 from uli_fast.errors import ArgumentError
 
 MOST_CLOSED = 1000  # windows, in one write
+BY_HAND = "pending(older_than=...) and tell_many(..., only_pending=True)"  # where there is none
 
 
 class Window(NamedTuple):
@@ -37,7 +40,9 @@ class Window(NamedTuple):
             return None
         length = _check.seconds("window", seconds)
         if length == 0.0:
-            raise ArgumentError("window", "must be positive")
+            raise ArgumentError("window", f"must be more than 0 seconds, got {seconds!r}")
+        if isinstance(then, bool | np.bool_):
+            raise ArgumentError("then", f"must be a number, got {then!r}")
         return cls(length, None if then is None else _check.number("then", then))
 
     def check(self, player: Any) -> None:

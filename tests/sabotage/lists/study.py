@@ -430,9 +430,9 @@ SABOTAGES = (
     ),
     Sabotage(
         "study: what comes after its window is refused",
-        "uli_fast.study.steps:StudySteps._late",
-        'told[0].kind != "closed"',
-        "True",
+        "uli_fast.study.steps:StudySteps._closed",
+        'told[0].kind == "closed"',
+        "False",
         f"{WINDOWS}::test_what_comes_late_is_recorded_and_not_used[file]",
     ),
     Sabotage(
