@@ -494,13 +494,13 @@ def text(table):
 
 def test_whatever_says_what_came_out_says_how_many_scores_are_missing(tmp_path):
     def evaluate(c, i):
-        return None if c == "b" and i % 3 else 0.5
+        return None if c == "b" and i % 3 == 0 else 0.5
 
     race = uli.race(["a", "b", "c"], evaluate, range(30), seed=1)
     page = race.report(tmp_path / "race.html").read_text(encoding="utf-8")
     for said in (repr(race), race.verdict(), text(race.table()), race._repr_html_(), page):
-        assert "(20 of 90 scores missing)" in said
-    assert "90 evaluations of 90, 20 of them without a score: 0 % saved" in text(race.table())
+        assert "(10 of 90 scores missing)" in said
+    assert "90 evaluations of 90, 10 of them without a score: 0 % saved" in text(race.table())
     whole = uli.race(["a", "b", "c"], lambda c, i: 0.5, range(30), seed=1)
     assert "missing" not in repr(whole) + text(whole.table())
 
@@ -693,5 +693,5 @@ def test_a_score_that_is_none_says_whose_it_is():
     def wrong(candidate, item):
         return float("nan") if (candidate, item) == (2, 7) else 0.5
 
-    with pytest.raises(ArgumentError, match=r"evaluate: must lie in .* of long on instance '7'"):
+    with pytest.raises(ArgumentError, match=r"evaluate: must lie in .* of long on instance 7"):
         uli.race({"short": 1, "long": 2}, wrong, range(50), seed=1)
