@@ -171,6 +171,10 @@ class DelayWarning(UserWarning):
     """Much that is known is not learned from: it waits for an outcome of an earlier decision."""
 
 
+class MissingScoresWarning(UserWarning):
+    """More than half of the scores of a candidate in a race are missing."""
+
+
 class SaturationWarning(UserWarning):
     """A phase of policy elimination was too short for its estimates to mean anything."""
 

@@ -3,6 +3,7 @@
 The steps of docs/proofs_race.md are named in the tests that check them.
 """
 
+import io
 import itertools
 import math
 from fractions import Fraction
@@ -392,7 +393,7 @@ def test_one_that_is_left_is_the_best_and_nobody_is_within_nothing():
     caption = race.table().caption.plain
     assert "with probability 0.95 a is the best" in caption and "within" not in caption
     even = uli.race(["a", "b"], lambda c, i: 0.5, range(20), seed=1).table().caption.plain
-    assert "everybody left is within" in even
+    assert "a leads; it and 1 more are equal" in even
 
 
 def test_evaluate_that_returns_none_is_told_what_to_return():
@@ -481,6 +482,36 @@ def test_reasons_are_kept_and_intervals_widen():
     assert any("missing" in x for x in race.certificate.assumes)
     # At their worst, b has (25.5 - 21.5) / 50 less than a, or a has (28.5 - 24.5) / 50 less.
     assert race.certificate.bound == pytest.approx(4 / 50)
+
+
+def text(table):
+    from rich.console import Console
+
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(table)
+    return console.export_text()
+
+
+def test_whatever_says_what_came_out_says_how_many_scores_are_missing(tmp_path):
+    def evaluate(c, i):
+        return None if c == "b" and i % 3 == 0 else 0.5
+
+    race = uli.race(["a", "b", "c"], evaluate, range(30), seed=1)
+    page = race.report(tmp_path / "race.html").read_text(encoding="utf-8")
+    for said in (repr(race), race.verdict(), text(race.table()), race._repr_html_(), page):
+        assert "(10 of 90 scores missing)" in said
+    assert "90 evaluations of 90, 10 of them without a score: 0 % saved" in text(race.table())
+    whole = uli.race(["a", "b", "c"], lambda c, i: 0.5, range(30), seed=1)
+    assert "missing" not in repr(whole) + text(whole.table())
+
+
+def test_those_left_at_the_end_of_a_list_are_equal():
+    race = uli.race(["a", "b", "c"], lambda c, i: 0.1 * i, range(3), seed=1)
+    assert 0.0 < race.certificate.bound < 1e-15
+    said = "a leads; it and 2 more are equal on this list, up to rounding"
+    assert race.verdict() == said and said in text(race.table())
+    early = uli.race(["a", "b"], lambda c, i: 0.5, range(300), eps=0.5, seed=1)
+    assert early.instances < 300 and "more are within 0." in early.verdict()
 
 
 def test_an_evaluate_that_never_works_is_an_error():
@@ -662,5 +693,5 @@ def test_a_score_that_is_none_says_whose_it_is():
     def wrong(candidate, item):
         return float("nan") if (candidate, item) == (2, 7) else 0.5
 
-    with pytest.raises(ArgumentError, match=r"evaluate: must lie in .* of long on instance '7'"):
+    with pytest.raises(ArgumentError, match=r"evaluate: must lie in .* of long on instance 7"):
         uli.race({"short": 1, "long": 2}, wrong, range(50), seed=1)

@@ -258,5 +258,8 @@ def test_a_checkpoint_is_resumed_in_a_new_process_and_refuses_edited_code(what, 
     (tmp_path / "one" / "kept").rename(tmp_path / "two" / "kept")
     refused = said(RUN, 3, what, folder=tmp_path / "two")
     assert refused.startswith("refused") and " at 0x" not in refused
+    name = "problem" if what == "set" else "learner"
+    assert f"the code of the {name}, or its state, differs (of an object what __getstate" in refused
+    assert " was " not in refused
     (tmp_path / "two" / "kept").rename(tmp_path / "two" / "other")
     assert more.startswith("3 ") and said(RUN, 3, what, folder=tmp_path / "one") == more

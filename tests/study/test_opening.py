@@ -155,7 +155,7 @@ def test_a_rule_of_ones_own_must_be_given_again(place):
     rule = uli.EliminationFramework(lambda n, total, active, t: active, lambda delta, t: 1.0)
     with place.open(rule, 2) as study:
         study.tell(study.ask().id, 1.0)
-    with pytest.raises(ArgumentError, match="learner"):
+    with pytest.raises(ArgumentError, match=r"learner: must be given: code of your own .*audit"):
         place.open()
     with place.open(rule) as study:
         assert len(study.history()) == 1
@@ -252,6 +252,16 @@ def test_what_cannot_be_told_apart_is_refused_before_there_is_a_file(path):
         uli.Study.open(path, uli.MetaElimination(Told(2.0), 0.1))
 
 
+def test_a_refusal_says_whether_code_or_what_an_object_holds_differs(place):
+    place.open(uli.MetaElimination(Even(), 0.1), 2).close()
+    for base, said in (
+        (Even(2.0), r"what it holds differs, factor, .*__getstate__ returns what counts"),
+        (Odd(), "its code, or what that uses, differs"),
+    ):
+        with pytest.raises(ArgumentError, match=rf"as its base is not what.*: {said}"):
+            place.read(uli.MetaElimination(base, 0.1))
+
+
 def corners(slack):
     """Return an oracle whose code has this slack; two reach equally far."""
 
@@ -288,14 +298,14 @@ def test_an_oracle_of_other_code_is_refused_and_one_that_was_used_is_not(path):
     with pytest.raises(ArgumentError, match="their code is not what") as refused:
         uli.Study.open(path, arms=corners(1e-8))
     assert refused.value.argument == "arms"
-    with pytest.raises(StateError, match="the code of arms"):
+    with pytest.raises(StateError, match="arms is not what the state was saved with: its code"):
         uli.restore(state, arms=corners(1e-8))
 
 
 def test_a_saved_player_of_other_code_is_not_restored():
     state = json.loads(json.dumps(framework().start(2).state()))
     assert uli.restore(state, framework()).ask().arm == 0
-    with pytest.raises(StateError, match="the code of f, or what it uses, is not that"):
+    with pytest.raises(StateError, match="f is not what the state was saved with: its code, or"):
         uli.restore(state, framework(slack=2.0))
 
 

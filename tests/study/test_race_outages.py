@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
-from uli_fast.errors import ArgumentError, EvaluateError
+from uli_fast.errors import ArgumentError, EvaluateError, MissingScoresWarning
 from uli_fast.study.journal import read_events
 
 CHANCES = {"a": 0.5, "b": 0.55, "c": 0.6, "d": 0.4, "e": 0.52, "f": 0.7}
@@ -62,7 +62,9 @@ def test_after_an_outage_the_verdict_is_the_same_at_twenty_calls_more(
 ):
     path, begins = folder / "race.db", 100 if "batched" in more else 300
     scorer = Scorer(lambda call, *_: begins < call <= begins + 1000)
-    with pytest.raises(EvaluateError, match=r"failed 20 times in a row.*once it works") as ended:
+    with pytest.raises(
+        EvaluateError, match=r"no score in 20 calls in a row, on 3.*once it works"
+    ) as ended:
         race(scorer, path, **more)
     assert ended.value.argument == "evaluate" and isinstance(ended.value.__cause__, ConnectionError)
     assert scorer.calls <= begins + 20 + flying
@@ -119,7 +121,8 @@ def test_an_instance_that_works_for_nobody_is_missing_and_no_outage(n_jobs, fold
 
 
 def test_a_candidate_that_never_works_is_no_outage():
-    found = race(Scorer(lambda call, name, i: name == "b"))
+    with pytest.warns(MissingScoresWarning, match=r"of the \d+ scores of b are missing.*: down"):
+        found = race(Scorer(lambda call, name, i: name == "b"))
     assert found["b"].evaluations == found["b"].missing > 20 and found.best == "f"
 
 
@@ -256,6 +259,13 @@ def test_how_many_failures_in_a_row_are_an_outage_can_be_set(most, folder):
     assert len(race(scorer, folder / "race.db", max_failures=most).missing) == 40
 
 
+def test_an_outage_says_how_often_each_call_was_tried():
+    scorer = Scorer(lambda call, *_: call > 300)
+    with pytest.raises(EvaluateError, match=r"20 calls in a row, each tried 3 times") as ended:
+        race(scorer, retries=2)
+    assert scorer.calls == 360 and "on instance '" not in str(ended.value)
+
+
 def nothing(*_):
     raise ValueError("no")
 
@@ -269,7 +279,9 @@ def test_without_any_score_there_is_no_verdict(folder):
 
 
 def test_without_a_file_the_message_says_how_to_keep_scores():
-    with pytest.raises(EvaluateError, match=r"the 300 scores that came are lost; with study="):
+    with pytest.raises(
+        EvaluateError, match=r"300 scores that came are lost; with study= and a file"
+    ):
         race(Scorer(lambda call, *_: call > 300))
 
 

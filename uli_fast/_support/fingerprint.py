@@ -48,6 +48,15 @@ def fingerprint(value: Any, argument: str = "checkpoint") -> str:
     return _Feeder(argument, {}).mark(value)
 
 
+def attributes(value: Any, argument: str) -> dict[str, str]:
+    """Return hashes of what an object of a user's class holds, by name; {} for anything else."""
+    reduced = _reduced(value) if is_users(type(value)) else ()
+    state = reduced[2] if isinstance(reduced, tuple) and len(reduced) > 2 else None
+    held = state if isinstance(state, dict) else {}
+    counted = {k: v for k, v in held.items() if not _is_found_once(type(value), k)}
+    return {str(k): fingerprint(v, argument) for k, v in counted.items()}
+
+
 def packages(value: Any) -> dict[str, str]:
     """Return the versions of installed packages that an object uses by their names."""
     found: dict[str, str] = {}

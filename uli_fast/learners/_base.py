@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import cached_property
 from typing import Any, ClassVar
 
-from uli_fast._support.fingerprint import fingerprint, is_users
+from uli_fast._support.fingerprint import attributes, fingerprint, is_users
 from uli_fast.errors import GuaranteeWarning, NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 
@@ -37,7 +37,11 @@ class Learner:
         own = {k: v for k, v in values.items() if not _is_known(v)}
         if is_users(type(self)):
             own["class"] = type(self)
-        return {name: fingerprint(value, "learner") for name, value in own.items()}
+        marks = {name: fingerprint(value, "learner") for name, value in own.items()}
+        for name, value in own.items():  # they say what differs
+            held = attributes(value, "learner")
+            marks |= {f"{name}.{attribute}": mark for attribute, mark in held.items()}
+        return marks
 
     @property
     def title(self) -> str:

@@ -91,10 +91,11 @@ def _restored(
             raise StateError("learner", f"is not the one of the state, {spec}")
         start = learner.starter(state, bounds, arms)
         player = start()
-        if (name := changed(state.get("own", {}), own_code(learner, player.region))) is not None:
+        if (found := changed(state.get("own", {}), own_code(learner, player.region))) is not None:
+            name, differs = found
             raise StateError(
                 "arms" if name == "arms" else "learner",
-                f"the code of {name}, or what it uses, is not that of the state",
+                f"{name} is not what the state was saved with: {differs}",
             )
         player.load(state)
         check_numbers(state)
@@ -127,7 +128,11 @@ def rebuilt(spec: Any) -> Any:
     parameters = dict(spec)
     kind = parameters.pop("type")
     if kind not in _PLAIN:
-        raise StateError("learner", f"must be given: the rule or base of {kind!r} is not in it")
+        raise StateError(
+            "learner",
+            f"must be given: code of your own that {kind!r} is, or holds, is not kept; in Python, "
+            "learner= of uli.Study.open, read and audit, and of uli.restore, takes it",
+        )
     for name, value in parameters.items():
         if isinstance(value, Mapping):
             parameters[name] = rebuilt(value)

@@ -46,11 +46,24 @@ def own_code(learner: Any, arms: Any = None) -> dict[str, str]:
     return marks | {"python": sys.version.split()[0]} if marks else {}
 
 
-def changed(begun: Mapping[str, Any], now: Mapping[str, str]) -> str | None:
-    """Return the name of something of the user's that has changed, None where none is known to."""
+def changed(begun: Mapping[str, Any], now: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the name of something of the user's that has changed, and what of it has.
+
+    None where nothing is known to have changed.
+    """
     if begun.get("python") != now.get("python"):
         return None
-    return next((k for k in sorted(now) if begun.get(k, now[k]) != now[k]), None)
+    names = [k for k in sorted(now) if begun.get(k, now[k]) != now[k]]
+    if not names:
+        return None
+    name = names[0]
+    held = [k.removeprefix(f"{name}.") for k in names if k.startswith(f"{name}.")]
+    if held:
+        return name, (
+            f"what it holds differs, {', '.join(held)}, or the code of that. Leave out what "
+            "changes from run to run: a method __getstate__ returns what counts of an object"
+        )
+    return name, "its code, or what that uses, differs"
 
 
 def same_learner(spec: Mapping[str, Any], learner: Any, bounds: Bounds) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import I64, About, Stopped
-from uli_fast.errors import StudyError
+from uli_fast.errors import MissingScoresWarning, StudyError
 from uli_fast.races._marks import mark
 from uli_fast.races.journal import RaceOutcome, RaceRecord
 from uli_fast.races.scores import Field, Scores
@@ -71,7 +72,9 @@ def race(
         How often evaluate is called again where it has failed, before the score is missing.
     max_failures
         So many failed calls in a row, on three instances or more, are an outage: an
-        EvaluateError ends the call, and nothing is recorded of them. None: never.
+        EvaluateError ends the call, and nothing is recorded of them. None: never. A candidate
+        that fails while others work is none: it has a MissingScoresWarning where more than half
+        of its scores are missing.
     study
         A file that keeps every score: a race that was killed, or ended by an outage, goes on from
         there.
@@ -151,7 +154,17 @@ def race(
         raise
     if record is not None:
         record.close()
-    return verdict(field, scores, rules, went, order)
+    found = verdict(field, scores, rules, went, order)
+    if poor := [x for x in found.ranking if 2 * x.missing > x.evaluations]:
+        worst = max(poor, key=lambda x: x.missing)
+        reason = next(x.reason for x in found.missing if x.candidate == worst.name)
+        warnings.warn(
+            f"{worst.missing:,} of the {worst.evaluations:,} scores of {worst.name} are missing, "
+            f"the first for this reason: {reason}",
+            MissingScoresWarning,
+            stacklevel=2,
+        )
+    return found
 
 
 def shuffled(N: int, seed: int) -> I64:

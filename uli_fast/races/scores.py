@@ -259,11 +259,14 @@ class Scores:
         else:
             assert last is not None
             where = _where(self._field, last.row, last.candidate)
-            kept = "lost; with study='race.db' the same call would go on from them"
+            kept = "lost; with study= and a file they would be kept, and the same call go on"
             if self._record is not None:
                 kept = f"kept in {_path(self._record)}: once it works, the same call goes on there"
+            tries = self._field.retries + 1
+            tried = f", each tried {tries} times" if tries > 1 else ""
             said = (
-                f"failed {len(self._failed)} times in a row, last {where}: {reason}. Nothing is "
+                f"gave no score in {len(self._failed)} calls in a row{tried}, on "
+                f"{LEAST_INSTANCES} instances or more, last {where}: {reason}. Nothing is "
                 f"recorded of these failures; the {scores} scores that came are {kept}. Where so "
                 "many failures are to be expected, pass a larger max_failures, or None: they are "
                 "missing scores then"
@@ -313,7 +316,7 @@ def _outcome(field: Field, row: int, a: int, score: Any) -> RaceOutcome:
 
 
 def _where(field: Field, row: int, a: int) -> str:
-    return f"of {field.names[a]} on instance {str(field.instances[row])[:50]!r}"
+    return f"of {field.names[a]} on instance {repr(field.instances[row])[:50]}"
 
 
 def _said(problem: Exception) -> str:

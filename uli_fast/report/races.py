@@ -36,15 +36,14 @@ IN, OUT = "#0072B2", "#888888"  # of those still in the race, and of those dropp
 
 def summary(race: Race) -> list[str]:
     """Say what came out, what it cost, and how sure it is."""
-    share = race.saved / race.full
-    certain = f"everybody left is within {race.certificate.bound:.3g} of the best"
-    if len(race.active) == 1:
-        certain = label(race.verdict(), 200)
+    share, lost = race.saved / race.full, len(race.missing)
+    made = f"{race.evaluations:,} evaluations of {race.full:,}"
+    made += f", {lost:,} of them without a score" if lost else ""
     meant = "over the whole list" if race.about == "list" else "in the population"
     return [
         f"{race.stopped} after {race.instances} instances",
-        f"{race.evaluations:,} evaluations of {race.full:,}: {100.0 * share:.0f} % saved",
-        f"averages {meant}; with probability {confidence(race.delta)} {certain}",
+        f"{made}: {100.0 * share:.0f} % saved",
+        f"averages {meant}; with probability {confidence(race.delta)} {label(race.verdict(), 200)}",
     ]
 
 

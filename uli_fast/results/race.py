@@ -104,11 +104,18 @@ class Race:
 
     def verdict(self) -> str:
         """Say in a sentence what came out."""
-        left, bound = len(self.active), self.certificate.bound
+        lost = f" ({len(self.missing):,} of {self.evaluations:,} scores missing)"
+        return self._said() + (lost if self.missing else "")
+
+    def _said(self) -> str:
+        left = len(self.active)
         where = "on this list" if self.about == "list" else "in the population"
         if left == 1:
             return f"{self.best} is the best {where}"
-        within = f"within {bound:.3g} of the best {where}"
+        complete = self.instances * len(self.names) == self.full and not self.missing
+        if self.about == "list" and complete:  # else one of them would have been dropped
+            return f"{self.best} leads; it and {left - 1} more are equal {where}, up to rounding"
+        within = f"within {self.certificate.bound:.3g} of the best {where}"
         return f"{self.best} leads; it and {left - 1} more are {within}"
 
     def table(self) -> Table:

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from uli_fast.errors import ArgumentError, MissingExtraError, StudyError
+from uli_fast.errors import ArgumentError, MissingExtraError, StateError, StudyError
 from uli_fast.service.limits import Limits
 from uli_fast.service.loopback import is_loopback
 from uli_fast.service.tokens import Tokens
@@ -63,7 +63,8 @@ def _opened(options: Options) -> Study:
     try:
         return Study.open(options.place, name=options.name)
     except ArgumentError as problem:
-        if problem.argument != "learner":
+        begun = isinstance(problem, StateError)  # by code that the file does not hold
+        if problem.argument != "learner" or begun:
             raise
         name = "" if options.name is None else f", name={options.name!r}"
         why = problem.problem.removeprefix("must be given: ")

@@ -45,8 +45,10 @@ def simulate_kept(
     if keep_plays is None and not keeps_plays(learner.reduced(problem), listed, T, M):
         keep_plays = False
     identity = {
-        "learner": _identity(learner),
-        "problem": _identity(problem),
+        "learner": without_addresses(repr(learner)),
+        "learner_mark": fingerprint(learner),
+        "problem": without_addresses(repr(problem)),
+        "problem_mark": fingerprint(problem),
         "horizon": T,
         "seed": _check.seed("seed", seed),
         "engine": engine,
@@ -92,8 +94,3 @@ def simulate_kept(
 def _of_part(bar: Progress, kept: float, size: float) -> Callable[[float], None]:
     """Return a function that turns the fraction done of a part into that of the whole."""
     return lambda fraction: bar.report(0, min(0.999, kept + size * fraction))
-
-
-def _identity(value: Any) -> str:
-    """Return what tells a learner or a problem apart, after what a reader knows it by."""
-    return f"{without_addresses(repr(value))} {fingerprint(value)}"

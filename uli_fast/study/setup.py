@@ -168,14 +168,15 @@ def _is_plain(value: Any) -> bool:
 
 def _check_own(begun: Mapping[str, Any], now: Mapping[str, str]) -> None:
     """Refuse other code or another object than that of the beginning, where they can be told."""
-    name = changed(begun, now)
-    if name is not None:
-        whose = "their code" if name == "arms" else f"its {name}"
+    found = changed(begun, now)
+    if found is not None:
+        name, differs = found
+        whose = "their code" if name == "arms" else f"what was given as its {name}"
         raise ArgumentError(
             "arms" if name == "arms" else "learner",
-            f"{whose} is not what this study was begun with: the code, or what it uses, "
-            "differs. Begin a new study under another path for the new code; this one stays as "
-            "it is, and can be read and exported with the code that began it",
+            f"{whose} is not what this study was begun with: {differs}. Begin a new study under "
+            "another path; this one stays as it is, and can be read and exported with what began "
+            "it",
         )
 
 
