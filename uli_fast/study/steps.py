@@ -228,7 +228,7 @@ class StudySteps(StudyCore):
 
     # Telling.
 
-    def _telling(self, decision_id: Any, *outcome: Any, request_id: Any = None) -> Step:
+    def _telling(self, decision_id: Any, outcome: Sequence[Any], request_id: Any = None) -> Step:
         def read(draft: Draft) -> Told:
             return self._outcome(decision_id, outcome, draft)
 
@@ -370,7 +370,8 @@ class StudySteps(StudyCore):
 _PREPARED: dict[str, Callable[..., Step]] = {
     "ask": StudySteps._asking,
     "ask_many": StudySteps._asking_many,
-    "tell": StudySteps._telling,
+    "tell": lambda study, decision_id, *outcome: study._telling(decision_id, outcome),
+    "tell_one": StudySteps._telling,
     "tell_missing": StudySteps._telling_missing,
     "tell_many": StudySteps._telling_many,
     "tell_block": StudySteps._telling_block,
