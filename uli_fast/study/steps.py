@@ -285,20 +285,23 @@ class StudySteps(StudyCore):
         """Check several outcomes, and which of them are news."""
         told = []
         for i, ((id, *outcome), key) in enumerate(zip(rows, keys, strict=True)):
-            missing = len(outcome) == 2 and outcome[0] is None
+            missing, left_out = len(outcome) == 2 and outcome[0] is None, False
             try:
                 self._check_request(id, key, draft)
-                if only_pending and not self._replay.player.queue.awaits(self._replay.position(id)):
-                    continue
+                position = self._replay.position(id)
+                left_out = only_pending and not self._replay.player.queue.awaits(position)
                 if missing:
                     read = self._missing(id, outcome[1])
                 else:
                     read = self._outcome(id, outcome, draft)
             except ArgumentError as problem:
+                if left_out and isinstance(problem, ConflictingRewardError):
+                    continue  # it is an outcome, and another one is known
                 if len(rows) > 1:
                     problem.add_note(f"in outcomes[{i}]")
                 raise
-            told.append(read)
+            if not left_out:
+                told.append(read)
         return told
 
     def _outcome(self, decision_id: Any, outcome: Sequence[Any], draft: Draft) -> Told:
