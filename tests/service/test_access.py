@@ -626,6 +626,40 @@ def test_an_outcome_is_a_reward_or_an_episode_and_nothing_else(serve, path):
     assert len(served.study.pending()) == 1
 
 
+@pytest.mark.parametrize("path", ["/v1/tell", "/v1/tell-many"])
+def test_an_episode_without_states_is_not_taken_for_an_outcome_that_never_comes(serve, path):
+    served = serve()
+    served.study.ask("x")
+    for more in ({"states": None, "actions": "abc"}, {"states": "abc", "actions": None}):
+        told = {"decision_id": 1, **more}
+        status, _, _ = served.send("POST", path, told if path[-1] == "l" else {"outcomes": [told]})
+        assert status == 422
+    assert len(served.study.pending()) == 1
+
+
+@pytest.mark.parametrize("path", ["/v1/tell", "/v1/tell-many"])
+@pytest.mark.parametrize("reward", [False, True])
+def test_yes_and_no_are_no_rewards_in_json(serve, path, reward):
+    served = serve()
+    served.study.ask("x")
+    told = {"decision_id": 1, "reward": reward}
+    status, _, content = served.send(
+        "POST", path, told if path[-1] == "l" else {"outcomes": [told]}
+    )
+    assert (status, content["argument"]) == (422, "reward")
+    with served.client() as client:
+        client.tell(1, reward)  # as a study takes it
+    assert served.study.history()[0].reward == float(reward)
+
+
+def test_what_is_refused_of_one_outcome_is_called_as_in_its_body(serve):
+    served = serve()
+    served.study.ask("x")
+    told = {"decision_id": 1, "reward": 1.0, "request_id": "y" * 1001}
+    status, _, content = served.send("POST", "/v1/tell", told)
+    assert (status, content["argument"]) == (422, "request_id")
+
+
 def test_what_is_not_json_by_name_is_refused(serve):
     for media in ("text/plain", "application/x-www-form-urlencoded", ""):
         headers = {"content-type": media}

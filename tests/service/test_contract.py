@@ -303,6 +303,36 @@ def test_a_closed_client_is_not_worth_another_try(serve):
     assert not isinstance(caught.value, StudyUnavailableError)
 
 
+def test_a_client_that_is_closed_during_a_call_leaves_no_connection(serve):
+    client = serve().client()
+    wire, made = client._wire, []
+
+    def connected():  # by a thread that has found it open
+        made.append(type(wire)._connected(wire))
+        wire.close()
+        return made[0]
+
+    wire._connected = connected
+    assert client.totals().decisions == 0
+    assert made[0].sock is None
+
+
+def test_two_threads_may_close_a_client(serve):
+    class Emptied(dict):
+        """By another thread, right after this one has looked."""
+
+        def __len__(self):
+            found = super().__len__()
+            self.clear()
+            return found
+
+    client = serve().client()
+    client._wire._open = Emptied({1: None})
+    client.close()
+    with pytest.raises(StudyError, match="closed"):
+        client.totals()
+
+
 def test_a_token_may_have_the_end_of_its_line(serve, roles):
     tokens, made = roles
     assert serve(tokens=tokens).client(made["drive"] + "\n").ask("x").id == 1

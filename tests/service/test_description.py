@@ -44,7 +44,8 @@ def served():
         study.tell_block({"a": (4, 2.0), "b": (4, 1.0)}, "monday")
         made = study.ask_many([f"p{i}" for i in range(20)])
         study.tell_many([(d.id, 1.0) for d in made[:10]])
-        running = Served(study, limits=Limits(decisions=50))  # so that audits stay short
+        # Few decisions: audits stay short. Large bodies: one is refused for what it says.
+        running = Served(study, limits=Limits(decisions=50, body=2**26))
         stack.callback(running.close)
         yield running
         assert study.audited(study.events(0, 10**6)).events == study.head.sequence

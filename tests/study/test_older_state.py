@@ -103,7 +103,7 @@ def test_a_request_that_is_no_request_is_refused(place):
             ):
                 with pytest.raises(ArgumentError):
                     call()
-        for wrong in ("a", ["a", "a"], [], {"a": 1}):
+        for wrong in ("a", ["a", "a"], [], {"a": 1}, 1, True):
             with pytest.raises(ArgumentError) as caught:
                 study.tell_many([(1, 1.0)], wrong)
             assert caught.value.argument == "request_ids"

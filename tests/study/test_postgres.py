@@ -39,6 +39,21 @@ def code(call):
     return caught.value.sqlstate
 
 
+# The connection.
+
+
+def test_a_connection_that_could_not_be_set_up_is_not_used(database, monkeypatch):
+    with database.open(SE, 2) as study:
+        study.ask("one")
+        study._journal._connection.close()
+        with monkeypatch.context() as patch:
+            patch.setattr(postgres_schema, "SESSION", "SELECT 1 / 0")
+            with pytest.raises(StudyError):
+                study.ask("two")
+        assert study.ask("two").id == 2
+        assert study._journal._read("SHOW search_path", ()) == [("pg_catalog",)]
+
+
 # The table.
 
 

@@ -440,7 +440,8 @@ def test_what_is_pending_can_be_settled_while_outcomes_come(place):
         study.tell_many(rows, only_pending=True)
         assert study.head == before
         study.ask()
-        for wrong in ([(9, 1.0)], [(7, 7.0)], [(7, None, "")], [(7, 1.0), (7, 0.0)]):
+        of_known = ([(1, "abc")], [(1, 7.0)], [(1, None, "")], [(1, 1.0, 1)], [(2, None, 3)])
+        for wrong in (*of_known, [(9, 1.0)], [(7, 7.0)], [(7, None, "")], [(7, 1.0), (7, 0.0)]):
             with pytest.raises(ArgumentError):
                 study.tell_many(wrong, only_pending=True)
         with pytest.raises(ArgumentError, match="only_pending"):

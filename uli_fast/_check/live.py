@@ -68,17 +68,12 @@ def requests_of_each(name: str, value: Any, many: int) -> list[str | None]:
     """Return the request of each of several decisions; None: any."""
     if value is None:
         return [None] * many
+    if isinstance(value, int | np.integer):
+        raise ArgumentError(name, f"must be a list of keys, got {shown(value)}")
     found = requests(name, value)
     if len(found) != many:
         raise ArgumentError(name, f"must be one for each of {many} outcomes, got {len(found)}")
     return [None if one is None else key(name, one) for one in found]
-
-
-def flag(name: str, value: Any) -> bool:
-    """Return what is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ArgumentError(name, f"must be True or False, got {shown(value)}")
-    return bool(value)
 
 
 def told(name: str, value: Any) -> list[tuple[Any, ...]]:

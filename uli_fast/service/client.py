@@ -316,7 +316,10 @@ def _table(metadata: Any, more: Mapping[str, Any]) -> dict[str, Any]:
 
 def _told(decision_id: Any, outcome: Sequence[Any]) -> dict[str, Any]:
     if len(outcome) == 1:
-        return {"decision_id": decision_id, "reward": _number(outcome[0])}
+        reward = _number(outcome[0])
+        if isinstance(reward, bool | np.bool_):
+            reward = float(reward)  # as a study takes it; in JSON it is no number
+        return {"decision_id": decision_id, "reward": reward}
     if len(outcome) != 2:
         raise ArgumentError("outcome", f"must be what became of it, got {len(outcome)} values")
     return {"decision_id": decision_id, "states": outcome[0], "actions": outcome[1]}

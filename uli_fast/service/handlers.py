@@ -88,8 +88,7 @@ async def ask_many(request: Request) -> s.DecisionsAnswer:
 async def tell(request: Request) -> None:
     """Tell the outcome of a decision; the same again changes nothing."""
     body: s.TellBody = request.body
-    row = (body.decision_id, *_outcome(body))
-    await request.do("tell_many", [row], [body.request_id])
+    await request.do("tell_one", body.decision_id, _outcome(body), body.request_id)
 
 
 async def tell_many(request: Request) -> None:
@@ -97,6 +96,8 @@ async def tell_many(request: Request) -> None:
     body: s.TellManyBody = request.body
     rows, keys = [], [one.request_id for one in body.outcomes]
     for one in body.outcomes:
+        if one.states is None:
+            raise ArgumentError("states", "must be states; what never came has a reason instead")
         if one.reason is UNSET:
             rows.append((one.decision_id, *_outcome(one)))
         elif one.reward is UNSET and one.states is UNSET and one.actions is UNSET:
@@ -323,6 +324,8 @@ def _more(state: int | None) -> dict[str, int]:
 
 def _outcome(body: s.TellBody) -> tuple[Any, ...]:
     """Return what is told, as ``Study.tell`` has it: a reward, or states and actions."""
+    if isinstance(body.reward, bool):
+        raise ArgumentError("reward", f"must be a number, got {body.reward}")
     episode = [x for x in (body.states, body.actions) if x is not UNSET]
     if body.reward is not UNSET and not episode:
         return (body.reward,)

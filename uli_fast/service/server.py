@@ -34,7 +34,8 @@ class Guests:
     """Whoever is connected. Where there are too many, the stranger who came first has to go.
 
     A stranger is a connection on which nobody has shown a token yet: who has one is served,
-    however many others connect, say nothing, and stay.
+    however many others connect, say nothing, and stay, unless more than there is place for come
+    before its head does.
     """
 
     def __init__(self, most: int) -> None:

@@ -7,6 +7,7 @@ again for as long as patience lasts.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import socket
@@ -101,7 +102,7 @@ class Wire:
         except BaseException:  # interrupted: what comes next would be the answer to this
             self._drop()
             raise
-        if response.will_close:
+        if response.will_close or self.closed:  # meanwhile, by another thread
             self._drop()
         after = response.getheader("retry-after", "0")
         return response.status, float(after) if after.isdigit() else 0.0, answer
@@ -134,7 +135,8 @@ class Wire:
         """Close the connections of all threads."""
         self.closed = True
         while self._open:
-            self._open.popitem()[1].close()
+            with contextlib.suppress(KeyError):  # another thread closes them too
+                self._open.popitem()[1].close()
 
 
 def _after_fork() -> None:

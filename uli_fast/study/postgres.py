@@ -273,13 +273,17 @@ class PostgresJournal(SnapshotReader):
         """Return the connection, a new one if there is none."""
         if self._connection is None or self._connection.closed:
             self._drop()
-            with self._refused():
-                made = self._psycopg.connect(**self.path.parameters, autocommit=True)
-                self._connection = made
-                self._end = weakref.finalize(self, _closed, made, os.getpid())
-                self._end.atexit = False
-                made.execute(sql.SESSION)
-            self._look()
+            try:
+                with self._refused():
+                    made = self._psycopg.connect(**self.path.parameters, autocommit=True)
+                    self._connection = made
+                    self._end = weakref.finalize(self, _closed, made, os.getpid())
+                    self._end.atexit = False
+                    made.execute(sql.SESSION)
+                self._look()
+            except BaseException:  # the next call would take it for one that is set up
+                self._drop()
+                raise
         return self._connection
 
     def _connected_and_there(self) -> bool:

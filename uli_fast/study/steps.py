@@ -234,7 +234,7 @@ class StudySteps(StudyCore):
 
     # Telling.
 
-    def _telling(self, decision_id: Any, *outcome: Any, request_id: Any = None) -> Step:
+    def _telling(self, decision_id: Any, outcome: Sequence[Any], request_id: Any = None) -> Step:
         def read(draft: Draft) -> Told:
             return self._outcome(decision_id, outcome, draft)
 
@@ -291,20 +291,23 @@ class StudySteps(StudyCore):
         """Check several outcomes, and which of them are news."""
         told = []
         for i, ((id, *outcome), key) in enumerate(zip(rows, keys, strict=True)):
-            missing = len(outcome) == 2 and outcome[0] is None
+            missing, left_out = len(outcome) == 2 and outcome[0] is None, False
             try:
                 self._check_request(id, key, draft)
-                if only_pending and not self._replay.player.queue.awaits(self._replay.position(id)):
-                    continue
+                position = self._replay.position(id)
+                left_out = only_pending and not self._replay.player.queue.awaits(position)
                 if missing:
                     read = self._missing(id, outcome[1])
                 else:
                     read = self._outcome(id, outcome, draft)
             except ArgumentError as problem:
+                if left_out and isinstance(problem, ConflictingRewardError):
+                    continue  # it is an outcome, and another one is known
                 if len(rows) > 1:
                     problem.add_note(f"in outcomes[{i}]")
                 raise
-            told.append(read)
+            if not left_out:
+                told.append(read)
         return told
 
     def _outcome(self, decision_id: Any, outcome: Sequence[Any], draft: Draft) -> Told:
@@ -389,7 +392,8 @@ class StudySteps(StudyCore):
 _PREPARED: dict[str, Callable[..., Step]] = {
     "ask": StudySteps._asking,
     "ask_many": StudySteps._asking_many,
-    "tell": StudySteps._telling,
+    "tell": lambda study, decision_id, *outcome: study._telling(decision_id, outcome),
+    "tell_one": StudySteps._telling,
     "tell_missing": StudySteps._telling_missing,
     "tell_many": StudySteps._telling_many,
     "tell_block": StudySteps._telling_block,

@@ -235,8 +235,7 @@ class Study(StudySteps):
         """
         with self._turn():
             self._get_ready(to_write=True)
-            step = self._telling(decision_id, *outcome, request_id=request_id)
-            self._alone(step, "tell")
+            self._alone(self._telling(decision_id, outcome, request_id), "tell")
 
     def tell_missing(self, decision_id: int, reason: str, request_id: str | None = None) -> None:
         """Say that an outcome will never come, and why; saying it again changes nothing.
@@ -282,9 +281,10 @@ class Study(StudySteps):
         """Do calls of several people in one write, each as if it were alone.
 
         A call is the name of a method that writes and its arguments, in their order:
-        ``("ask", "patient-17")``, ``("tell", 4, 1.0)``. Returns for each what it returns, or the
-        error that it raises: who is refused refuses nobody else. All of it is on the disk then;
-        if it cannot be written, that is raised, and nobody's call has been done.
+        ``("ask", "patient-17")``, ``("tell", 4, 1.0)``; ``("tell_one", 4, (1.0,), "patient-17")``
+        tells with a request id. Returns for each what it returns, or the error that it raises:
+        who is refused refuses nobody else. All of it is on the disk then; if it cannot be
+        written, that is raised, and nobody's call has been done.
         """
         given = _check.calls("calls", calls, CALLS)
         with self._turn():
