@@ -20,6 +20,10 @@ _FIXED = (
     "instances nor on what was evaluated before or beside it (if it is random: what it would "
     "return)"
 )
+_AGAIN = (
+    "a score that was asked for again is the one that would have come at first: that none came "
+    "had nothing to do with what it would have been"
+)
 _DRAWS = (
     "instances are independent draws from the population: given all earlier ones and their "
     "scores, a candidate's score on the next one has that candidate's mean"
@@ -157,15 +161,17 @@ def _certificate(
         delta=rules.delta,
         active=tuple(field.names[a] for a in np.flatnonzero(state.active)),
         proved=True,
-        assumes=_assumes(rules.about, total, bool(scores.reasons)),
+        assumes=_assumes(rules.about, total, bool(scores.reasons), scores.may_ask_again),
     )
 
 
-def _assumes(about: About, total: int, missing: bool) -> tuple[str, ...]:
+def _assumes(about: About, total: int, missing: bool, again: bool) -> tuple[str, ...]:
     """Return what is believed, and no score can confirm."""
     found = [_DRAWS]
     if about == "list":
         found = [f"averages over these {total} instances are meant, and no others", _ORDER, _FIXED]
     if missing:
         found.append("a missing score would have lain in the range")
+    if again:
+        found.append(_AGAIN)
     return tuple(found)

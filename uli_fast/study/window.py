@@ -68,8 +68,8 @@ class Window(NamedTuple):
     def assumption(self) -> str:
         """What a certificate believes about outcomes that the window has a part in."""
         return (
-            f"{self.sentence}, and the mean of an arm is that of outcomes so counted: "
-            "how soon they are told may not change with time either"
+            f"{self.sentence}, by clocks that are right, and what is said of outcomes and means "
+            "is about outcomes so counted: how soon they are told may not change with time either"
         )
 
     def is_over(self, asked: str, at: datetime) -> bool:
