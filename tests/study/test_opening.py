@@ -253,7 +253,8 @@ def test_what_cannot_be_told_apart_is_refused_before_there_is_a_file(path):
 
 
 def test_a_refusal_says_whether_code_or_what_an_object_holds_differs(place):
-    place.open(uli.MetaElimination(Even(), 0.1), 2).close()
+    with place.open(uli.MetaElimination(Even(), 0.1), 2) as study:
+        assert "Even object>" in repr(study)  # without its address
     for base, said in (
         (Even(2.0), r"what it holds differs, factor, .*__getstate__ returns what counts"),
         (Odd(), "its code, or what that uses, differs"),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from uli_fast import _check
+from uli_fast._support.text import without_addresses
 from uli_fast._support.versions import versions
 from uli_fast.errors import ArgumentError, StudyError
 from uli_fast.players._arms import Decision
@@ -351,4 +352,5 @@ class Study(StudySteps):
 
     def __repr__(self) -> str:
         decisions = len(self._replay.player.queue)
-        return f"Study({str(self.path)!r}, {self.learner!r}, {decisions} decisions)"
+        learner = without_addresses(repr(self.learner))
+        return f"Study({str(self.path)!r}, {learner}, {decisions} decisions)"
