@@ -9,6 +9,7 @@ import pytest
 import uli_fast as uli
 from tests.service.conftest import SE
 from tests.study.places import Database
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -22,9 +23,9 @@ def many(request):
 CHURN = """
 import gc, os, signal, sys, threading
 import uli_fast as uli
-kind, where, name = sys.argv[1:]
+kind, where, name, patience = sys.argv[1:]
 if kind == "client":
-    open_one = lambda: uli.Client(where, patience=30.0)
+    open_one = lambda: uli.Client(where, patience=float(patience))
 else:
     open_one = lambda: uli.Study.open(where, name=name or None)
 shared, stop = open_one(), threading.Event()
@@ -41,7 +42,7 @@ def work(number):
             shared.tell(shared.ask(f"{number}-{k}").id, 1.0)
 
 def child(ends):
-    signal.alarm(60)  # whoever waits that long waits for ever
+    signal.alarm(int(float(patience)))  # whoever waits that long waits for ever
     if kind == "client":
         shared.totals()
     else:
@@ -88,7 +89,7 @@ print(k + 1, "forks,", hung, "hung", flush=True)
 
 def churned(kind, where, name="", forks=0):
     done = subprocess.run(
-        [sys.executable, "-c", CHURN, kind, str(where), name],
+        [sys.executable, "-c", CHURN, kind, str(where), name, str(PATIENCE)],
         capture_output=True,
         text=True,
         env=os.environ | {"FORKS": str(forks)},

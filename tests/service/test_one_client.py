@@ -9,7 +9,6 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -211,10 +210,25 @@ def test_a_stop_does_not_wait_for_handshakes_for_long(encrypted):
 # Sizes and numbers.
 
 
-def test_large_requests_do_not_share_a_commit_and_small_ones_go_on(serve):
+@pytest.fixture
+def gate():
+    """What work waits for; it goes on at the end, however that comes."""
+    made = threading.Event()
+    yield made
+    made.set()
+
+
+def started(call, *given):
+    """Call in a thread that keeps no process from ending."""
+    made = threading.Thread(target=call, args=given, daemon=True)
+    made.start()
+    return made
+
+
+def test_large_requests_do_not_share_a_commit_and_small_ones_go_on(serve, gate):
     """What amplifies: a short request for many decisions, with metadata kept for each."""
     served = serve(limits=Limits(together=2**20, waiting=3 * 2**20, rate=1e6))
-    gate, slow, commits = threading.Event(), served.study.together, []
+    slow, commits = served.study.together, []
 
     def together(calls):
         gate.wait(PATIENCE)
@@ -227,14 +241,10 @@ def test_large_requests_do_not_share_a_commit_and_small_ones_go_on(serve):
     large = {"requests": 500, "metadata": {"x": "y" * 1500}}  # a megabyte of events
     answers = []
     send = lambda path, body: answers.append((path, served.send("POST", path, body)[0]))  # noqa: E731
-    threads = [threading.Thread(target=send, args=("/v1/ask-many", large)) for _ in range(8)]
-    [t.start() for t in threads]
-    while len([a for a in answers if a[1] == 503]) < 5:
-        time.sleep(0.01)
-    small = [threading.Thread(target=send, args=("/v1/ask", {"request_id": "q"})) for _ in range(9)]
-    [t.start() for t in small]
-    while served.service.desk.waiting < 9:
-        time.sleep(0.01)
+    threads = [started(send, "/v1/ask-many", large) for _ in range(8)]
+    wait_until(lambda: len([a for a in answers if a[1] == 503]) == 5)
+    small = [started(send, "/v1/ask", {"request_id": "q"}) for _ in range(9)]
+    wait_until(lambda: served.service.desk.waiting == 9)
     gate.set()
     [t.join() for t in threads + small]
     assert sorted(answers) == (
@@ -252,17 +262,15 @@ def test_health_is_told_however_often_others_ask(serve, roles):
         assert [served.send("GET", path)[0] for _ in range(20)] == [200] * 20
 
 
-def test_all_who_ask_whether_it_is_ready_are_told_at_once(serve):
+def test_all_who_ask_whether_it_is_ready_are_told_at_once(serve, gate):
     """They take one place at the desk, however many they are: others have the rest."""
     served = serve(limits=Limits(queued=4))
-    gate, entered, answers = threading.Event(), threading.Event(), []
+    entered, answers = threading.Event(), []
     served.service.desk.look(lambda _: (entered.set(), gate.wait(PATIENCE)))
     entered.wait(PATIENCE)
     ready = lambda: answers.append(served.send("GET", "/health/ready")[0])  # noqa: E731
-    threads = [threading.Thread(target=ready) for _ in range(12)]
-    [t.start() for t in threads]
-    while len(served.server.server_state.tasks) < 12:
-        time.sleep(0.01)
+    threads = [started(ready) for _ in range(12)]
+    wait_until(lambda: len(served.server.server_state.tasks) == 12)
     assert served.service.desk.waiting <= 1
     gate.set()
     [t.join() for t in threads]
@@ -289,8 +297,7 @@ def test_memory_stays_flat_whatever_one_client_asks_for(folder):
         return answer.status
 
     before = resident(status)
-    threads = [threading.Thread(target=lambda: answers.append(ask(large))) for _ in range(40)]
-    [t.start() for t in threads]
+    threads = [started(lambda: answers.append(ask(large))) for _ in range(40)]
     while any(t.is_alive() for t in threads):
         others.append(ask(b'{"requests": 1}'))
     assert set(answers) == {200, 503} and set(others) == {200}
