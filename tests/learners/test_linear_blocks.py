@@ -560,9 +560,11 @@ def test_runs_whose_f_is_withdrawn_say_so(monkeypatch):
 
     monkeypatch.setattr("uli_fast.learners.linear_elimination.new_linear_state", hiding)
     runs = uli.simulate(learner, problem, 10**4, 4, seed=1)
-    assert (runs.withdrawn == 16).all() and np.isnan(runs.worst_ratio).all()
-    with pytest.raises(NoGuaranteeError, match=r"withdrawn in 4 of 4 .* from round 16 on"):
+    assert (runs.withdrawn == 17).all() and np.isnan(runs.worst_ratio).all()  # a block ends at 16
+    with pytest.raises(NoGuaranteeError, match=r"withdrawn in 4 of 4 .* from round 17 on"):
         assert runs.holds.all()
+    ended, began = (uli.simulate(learner, problem, T, 4, seed=1) for T in (16, 17))
+    assert not ended.withdrawn.any() and ended.holds.all() and (began.withdrawn == 17).all()
     assert uli.Runs.joined([runs, runs]).withdrawn.size == 8 and runs.first(2).withdrawn.size == 2
 
 

@@ -1,5 +1,7 @@
 """A verdict claims a test only where F could have been broken; incomplete experiments say so."""
 
+from io import StringIO
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,10 @@ import uli_fast as uli
 from tests.report.test_page import Page, made, page
 from uli_fast import experiments
 from uli_fast.guarantees import Guarantee
-from uli_fast.report import bounds
+from uli_fast.report import bounds, data
 from uli_fast.report.canvas import lines_of
-from uli_fast.report.checks import verdict
+from uli_fast.report.checks import is_void, verdict
+from uli_fast.report.overview import _column, overall
 from uli_fast.results.comparison import Comparison
 
 F = Guarantee("SE-MAB", 0.05, {"K": 2, "R": 0.5, "largest_gap": 1.0})
@@ -107,8 +110,6 @@ def test_what_tells_two_learners_apart_is_shown_whole():
 
 @pytest.mark.parametrize("width", [24, 50, 60])
 def test_narrow_terminals_show_every_number_whole(width):
-    from io import StringIO
-
     from rich.console import Console
 
     late = {"final_plays": np.full((20, 2), 10**9), "last_play": np.full((20, 2), 10**9)}
@@ -218,3 +219,55 @@ def test_long_names_leave_the_label_of_the_failures_in_the_middle(tmp_path):
     width = float(drawing.get("viewBox").split()[2])
     assert abs(float(label.get("x")) - width / 2.0) < 1.0
     assert "text-anchor: middle" in label.get("style")
+
+
+def withdrawn(failures, times, M=20):
+    """Return runs of which the last ones withdrew F, from round 17 on."""
+    since = np.where(np.arange(M) >= M - times, 17, 0)
+    return made(failures, M=M, withdrawn=since)
+
+
+REASON = "F was withdrawn in 5 of 20 runs, from round 17 on: rounding leaves less"
+
+
+def test_failures_of_runs_that_kept_f_count_where_others_withdrew_it():
+    found = judged(A=withdrawn(14, 5), B=made(0))
+    assert found.status == "broken"
+    assert "A went beyond F in 14 of 15 runs that kept F, more than" in found.sentences[1]
+    assert found.sentences[-1].startswith(f"A: {REASON}")
+    alone = judged(A=withdrawn(20, 20))
+    assert alone.status == "none" and "withdrawn in 20 of 20 runs" in alone.sentences[-1]
+    assert is_void(made(0, guarantee=None)) and not is_void(withdrawn(0, 20))
+
+
+def test_a_withdrawn_f_is_no_silent_pass(tmp_path):
+    found = judged(A=withdrawn(0, 5))
+    assert found.status == "kept"
+    assert found.headline.endswith("held at every round of every run, where it was not withdrawn")
+    assert found.sentences[0] == "A stayed within F at every round of all 15 runs that kept F."
+    assert found.sentences[1].startswith(f"A: {REASON}")
+    assert found.power[0].startswith("0 of 15 runs that kept F broke F.")
+    shown = page(Comparison({"A": withdrawn(0, 5)}), tmp_path)
+    assert REASON in shown.text and "0 of 15" in shown.text
+    others = {"one": Comparison({"A": withdrawn(0, 5)}), "two": Comparison({"A": made(0)})}
+    lines = [lines_of(list(x.runs.values()), list(x.runs)) for x in others.values()]
+    assert "withdrawn in some runs" in overall([verdict(x) for x in lines], lines).headline
+    rows = [row for row in data._runs({"A": withdrawn(0, 5)})]
+    assert [row[5] == "" for row in rows] == [False] * 15 + [True] * 5
+
+
+@pytest.mark.parametrize("times", [5, 20])
+def test_tables_say_where_f_was_withdrawn(times):
+    from rich.console import Console
+
+    runs = withdrawn(0, times)
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(Comparison({"A": runs, "B": made(0)}).table())
+    text = " ".join(console.export_text().split())
+    assert f"A: F was withdrawn in {times} of 20 runs, from round 17 on" in text
+    assert ("0/15 " in text) == (times == 5) and "no guarantee covers" not in text
+    assert f"withdrawn in {times} of 20 runs" in runs._repr_html_()
+    cell = _column(lines_of([runs], ["A"]))["A"].failures
+    assert cell.replace("\u00a0", " ") == (
+        "0 of 15 beyond F, withdrawn in 5" if times == 5 else "F withdrawn"
+    )

@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import binom
 
 import uli_fast as uli
-from uli_fast.errors import ArgumentError
+from tests.report.test_page import made
+from uli_fast.errors import ArgumentError, NoGuaranteeError
 from uli_fast.results import metrics
 
 
@@ -58,3 +59,16 @@ def test_pages_name_the_level(tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert "with the 95 % interval of its probability" in page
     assert "(95\u00a0% interval, Clopper and Pearson)" in page
+
+
+def test_coverage_counts_the_runs_that_kept_f_and_says_how_many_did_not():
+    runs = made(2, withdrawn=np.where(np.arange(20) < 15, 0, 17))
+    found = runs.coverage()
+    assert (found.failures, found.runs, found.withdrawn) == (2, 15, 5)
+    assert found.of_runs == "15 runs that kept F" and made(2).coverage().of_runs == "20 runs"
+    assert found[:7] == metrics.coverage(np.arange(15) >= 2, 0.05)[:7]
+    for refused in (runs, made(2, withdrawn=np.full(20, 17))):
+        with pytest.raises(NoGuaranteeError, match=r"in \d+ of 20 runs, from round 17 on"):
+            assert refused.holds
+    with pytest.raises(NoGuaranteeError, match="withdrawn in 20 of 20 runs"):
+        refused.coverage()

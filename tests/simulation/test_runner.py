@@ -1,5 +1,6 @@
 """The runner: groups of replications, threads, chunks; none of them shows in a path."""
 
+import sys
 import threading
 from dataclasses import replace
 
@@ -294,3 +295,40 @@ def test_paths_do_not_depend_on_whether_the_event_has_failed(engine, monkeypatch
     assert usual.event_held.any()
     assert (usual.plays == again.plays).all() and (usual.last_play == again.last_play).all()
     assert (usual.eliminated_at == again.eliminated_at).all()
+
+
+@pytest.mark.parametrize("at", range(20))
+def test_groups_that_are_kept_at_once_lose_nothing(at):
+    """One group is kept whole while another one is in the middle of it, at every line."""
+    learner, words = uli.LinearElimination(0.1), stream_words(1, 0, 4)
+    setting = RunSetting(learner, LINEAR, 100, "skip", 4, np.array([100]), 1)
+    outcome, groups = ArmOutcome(setting, keep_plays=False), (range(2), range(2, 4))
+    first, second = (outcome.begin(group, words[group.start : group.stop]) for group in groups)
+    for batch, rounds in ((first, [3, 0]), (second, [5, 101])):  # 101: after the horizon
+        while not batch.advance(1000):
+            pass
+        batch.withdrawn = np.array(rounds)
+    lines = 0
+
+    def interrupt(frame, event, _):
+        nonlocal lines
+        if frame.f_code is not ArmOutcome.keep.__code__:
+            return None
+        if event == "line":
+            lines += 1
+            if lines == at + 1:
+                sys.settrace(None)
+                outcome.keep(groups[1], second, 0.0)
+                return None
+        return interrupt
+
+    before = sys.gettrace()
+    sys.settrace(interrupt)
+    try:
+        outcome.keep(groups[0], first, 0.0)
+    finally:
+        sys.settrace(before)
+    if lines <= at:
+        outcome.keep(groups[1], second, 0.0)
+    assert outcome.runs(None).withdrawn.tolist() == [3, 0, 5, 0]
+    assert (outcome.final_plays.sum(axis=1) == 100).all()

@@ -31,7 +31,7 @@ class ArmBatch:
     advance: Callable[[int], bool]
     # (M,) sup over t of gap / F, where a user's F has to be followed round by round.
     worst_ratio: F64 | None = None
-    # (M,) the round in which F was withdrawn, 0 if never.
+    # (M,) the round from which on F is not claimed, 0 if it is.
     withdrawn: I64 | None = None
     # The blocks of rounds in which one arm is played, where phases have them.
     logs: list[BlockLog] | None = None

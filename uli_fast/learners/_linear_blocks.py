@@ -192,7 +192,7 @@ class SharpBlocks:
 
     @property
     def withdrawn(self) -> int:
-        """The round in which F was withdrawn, 0 if never: looks were worth less than planned."""
+        """The round from which on F is not claimed, 0 if it is: looks are worth too little."""
         from uli_fast.kernels.linear.blocks import WITHDRAWN
 
         return int(self.lin.counts[WITHDRAWN])

@@ -47,7 +47,7 @@ class BlockLog:
 
     blocks: list[PlayBlock] = field(default_factory=list)
     work: list[Work] = field(default_factory=list)
-    withdrawn: int = 0  # the round in which F was withdrawn, 0 if never
+    withdrawn: int = 0  # the round from which on F is not claimed, 0 if it is
 
 
 class SetRun(Protocol):

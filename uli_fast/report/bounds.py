@@ -21,7 +21,7 @@ _NEAR, _FAR = 10**4, 2000
 
 def reference(runs: Sequence[Runs]) -> Guarantee | None:
     """Return the tightest proved bound at the horizon, to hold learners without F against."""
-    kept = (r for r in runs if r.withdrawn is None or not r.withdrawn.any())
+    kept = (r for r in runs if r.claimed.any())
     proved = [r.guarantee for r in kept if r.guarantee is not None and r.guarantee.proved]
     return min(proved, key=lambda g: float(g.bound(runs[0].horizon)), default=None)
 

@@ -26,7 +26,7 @@ class ReportCheck(NamedTuple):
     """One learner held against F: its own, or the tightest one there is."""
 
     own: bool
-    ratio: F64  # (M,) the largest gap / F over all rounds
+    ratio: F64  # (M,) the largest gap / F over all rounds, NaN where F was withdrawn
     coverage: metrics.Coverage
     tested: bool | None  # whether F excluded any gap up to the horizon, None where F is lost
 
@@ -59,13 +59,14 @@ def check(r: Runs, against: Guarantee | None) -> ReportCheck | None:
     if not r.has_gaps:
         return None
     ratio, delta, own, bound = r.worst_ratio, r.delta, True, r.guarantee
-    if np.isnan(ratio).any():
+    if not _has_own(r):
         if against is None:
             return None
         ratio, delta, own, bound = r.worst_ratio_against(against), against.delta, False, against
-    kept = metrics.kept(ratio)
+    kept = metrics.kept(ratio[~np.isnan(ratio)])
     told = not kept.all() or tested(r, bound)
-    return ReportCheck(own, ratio, metrics.coverage(kept, delta), told)
+    found = metrics.coverage(kept, delta, withdrawn=ratio.size - kept.size)
+    return ReportCheck(own, ratio, found, told)
 
 
 def verdict(lines: Sequence[Line]) -> Verdict:
@@ -83,9 +84,11 @@ def verdict(lines: Sequence[Line]) -> Verdict:
     blind = [line.name for line in lines if not line.runs.has_gaps]
     if blind:
         sentences.append(f"{listed(blind)}: the true means are unknown, so no gap can be checked.")
+    sentences += withdrawals([(line.name, line.runs) for line in lines])
     status = _status([coverage for _, coverage in own], bool(idle))
     some = any(line.runs.has_gaps and not _has_own(line.runs) for line in lines)
     whose = " of the learners that have one" if some else ""
+    whose += ", where it was not withdrawn" if any(c.withdrawn for _, c in own) else ""
     headline = _headline(status, [line.runs for line, _ in idle]).format(round=word, whose=whose)
     proved = all(is_proved(line.runs) for line, c in checked if c.own and c.tested)
     said = tuple(power(own, proved)), tuple(price(lines))
@@ -114,18 +117,19 @@ def _headline(status: str, idle: Sequence[Runs]) -> str:
 
 
 def _of_own(own: Sequence[tuple[str, metrics.Coverage]], word: str) -> list[str]:
-    kept = [(name, c.runs) for name, c in own if c.failures == 0]
+    kept = [(name, c) for name, c in own if c.failures == 0]
     sentences = []
     if kept:
-        total = sum(runs for _, runs in kept)
+        total = sum(c.runs for _, c in kept)
         runs = "the only run" if total == 1 else f"all {total} runs"
+        runs += " that kept F" if any(c.withdrawn for _, c in kept) else ""
         names = listed([name for name, _ in kept])
         sentences.append(f"{names} stayed within F at every {word} of {runs}.")
     for name, c in own:
         if c.failures:
             which = "more than" if c.low > c.delta else "compatible with"
             sentences.append(
-                f"{name} went beyond F in {c.failures} of {c.runs} runs, {which} "
+                f"{name} went beyond F in {c.failures} of {c.of_runs}, {which} "
                 f"delta = {c.delta:g} ({c.percent} interval {percent(c.low)} to {percent(c.high)})."
             )
     return sentences
@@ -192,9 +196,14 @@ def notes(lines: Sequence[Line]) -> list[str]:
     return found
 
 
+def withdrawals(named: Iterable[tuple[str, Runs]]) -> list[str]:
+    """Say whose F was withdrawn, in how many runs and why: nothing is counted there."""
+    return [f"{name}: {r.withdrawal}." for name, r in named if r.withdrawal]
+
+
 def is_void(r: Runs) -> bool:
-    """Return whether a learner that might have F has none here."""
-    return not _has_own(r) and not r.baseline
+    """Return whether a learner that might have F has none here; one withdrawn covered it."""
+    return not _has_own(r) and not r.baseline and not r.withdrawal
 
 
 def is_proved(r: Runs) -> bool:
@@ -203,7 +212,9 @@ def is_proved(r: Runs) -> bool:
 
 
 def _has_own(r: Runs) -> bool:
-    return r.has_gaps and not bool(np.isnan(r.worst_ratio).any())
+    if not r.has_gaps or not r.claimed.any():
+        return False
+    return not bool(np.isnan(r.worst_ratio[r.claimed]).any())
 
 
 def caveats(runs: Sequence[Runs]) -> list[str]:

@@ -66,11 +66,12 @@ def _runs(runs: Mapping[str, Runs]) -> Iterator[Sequence[Any]]:
     for name, r in runs.items():
         if r.has_gaps:
             checked = check(r, against)
-            ratio: Any = [""] * r.replications if checked is None else checked.ratio
+            ratio = np.full(r.replications, np.nan) if checked is None else checked.ratio
             columns = (r.final_regret(), r.last_mistake(), r.mistakes(0.0), ratio, r.certified)
             own = "" if checked is None else int(checked.own)
-            for i, (*row, said) in enumerate(zip(*columns, strict=True)):
-                yield (name, i, *row, own, "" if np.isnan(said) else said)
+            for i, (*row, worst, said) in enumerate(zip(*columns, strict=True)):
+                known = ["" if np.isnan(x) else x for x in (worst, said)]
+                yield (name, i, *row, known[0], own, known[1])
 
 
 def _arms(name: str, r: Runs) -> Iterator[Sequence[Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from uli_fast._support.html import facts, grid
 from uli_fast.guarantees import Guarantee
-from uli_fast.report.checks import check, is_void, tightest
+from uli_fast.report.checks import ReportCheck, check, is_void, tightest
 from uli_fast.report.planning import summary as summary_of_plan
 from uli_fast.report.races import HEADERS, cells, summary
 from uli_fast.report.words import label, number
@@ -73,16 +73,20 @@ def _last(r: Runs) -> str:
 
 
 def _kept(r: Runs, against: Guarantee | None) -> str:
-    found = check(r, against)
+    said = _said(r, check(r, against))
+    return f"{said}; {r.withdrawal}" if r.withdrawal else said
+
+
+def _said(r: Runs, found: ReportCheck | None) -> str:
     if found is None:
         return "covers no such parameters" if r.has_gaps and is_void(r) else "none"
-    broken, runs = found.coverage.failures, found.coverage.runs
+    counted = found.coverage
     whose = "its own F" if found.own else "the tightest F of the others"
     if r.guarantee is not None and not r.guarantee.proved:
         whose = "the F that its user claims"
     if found.tested is False:
         return f"untested: {whose} excludes no gap up to the horizon"
-    kept = f"{whose} held in {runs - broken} of {runs} runs"
+    kept = f"{whose} held in {counted.runs - counted.failures} of {counted.of_runs}"
     return kept if not found.own else f"{kept}, delta = {r.delta:g}"
 
 

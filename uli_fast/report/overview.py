@@ -96,12 +96,13 @@ def _column(lines: Sequence[Line]) -> Mapping[str, OverviewCell]:
         beside = "" if ratio is None else f"{number(float(f'{ratio:.2g}'))}\u00a0times"
         checked = check(r, against)
         if checked is None or not checked.own:
-            failures = "no promise"
+            failures = "F withdrawn" if r.withdrawal else "no promise"
         elif not checked.tested:
             failures = "F not tested"
         else:
             c = checked.coverage
             failures = f"{c.failures}\u00a0of\u00a0{c.runs} beyond F"
+            failures += f", withdrawn in {c.withdrawn}" if c.withdrawn else ""
         middle = middle_regret(r)
         found[line.name] = OverviewCell(number(middle), middle, beside, failures)
     return found
@@ -124,6 +125,8 @@ def overall(verdicts: Sequence[Verdict], lines: Sequence[Sequence[Line]]) -> Ver
     ]
     status = next(s for s in ("broken", "allowed", "kept", "untested", "none") if count[s])
     text = "; ".join(parts)
+    if any(line.runs.withdrawal for each in lines for line in each):
+        text += "; F was withdrawn in some runs"
     tested = [
         (line, c.coverage)
         for each in lines

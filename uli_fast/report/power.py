@@ -28,14 +28,15 @@ def _highest(n: int, miss: float) -> float:
 
 def power(own: Sequence[tuple[str, metrics.Coverage]], proved: bool) -> list[str]:
     """Say which probabilities of a failure the runs still allow, and how many would do."""
-    groups: dict[int, dict[float, list[str]]] = {}
+    groups: dict[tuple[int, str], dict[float, list[str]]] = {}
     for name, c in own:
         if c.failures == 0:
-            groups.setdefault(c.runs, {}).setdefault(c.delta, []).append(name)
+            groups.setdefault((c.runs, c.of_runs), {}).setdefault(c.delta, []).append(name)
     said = []
-    for runs, deltas in groups.items():
+    for (runs, of_runs), deltas in groups.items():
         names = [name for each in deltas.values() for name in each]
-        said.append(_said(runs, sorted(deltas), f" ({listed(names)})" if len(groups) > 1 else ""))
+        whose = f" ({listed(names)})" if len(groups) > 1 else ""
+        said.append(_said(runs, sorted(deltas), f"0 of {of_runs}{whose} broke F."))
     if said and proved:
         said.append("The proof does not depend on the number of runs.")
     return said
@@ -50,10 +51,9 @@ def fewest(own: Sequence[tuple[str, metrics.Coverage]], proved: bool) -> list[st
     return [f"Where there are the fewest runs, {said[0]}", *said[1:]] if said else []
 
 
-def _said(runs: int, deltas: Sequence[float], whose: str) -> str:
+def _said(runs: int, deltas: Sequence[float], seen: str) -> str:
     level, miss = f"{100.0 * metrics.LEVEL:g}\u00a0%", (1.0 - metrics.LEVEL) / 2.0
     highest = _highest(runs, miss)
-    seen = f"0 of {runs:,} {'run' if runs == 1 else 'runs'}{whose} broke F."
     would = (
         f"{seen} That would also happen to a learner that breaks it in up to "
         f"{share_of_runs(highest)} of its runs ({level} interval, Clopper and Pearson)"

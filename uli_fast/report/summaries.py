@@ -131,7 +131,7 @@ def _summary_cells(r: Runs, against: Guarantee | None) -> list[SummaryCell]:
     own = [SummaryCell("no F"), SummaryCell(""), SummaryCell("")]
     if checked is not None:
         mark, found = "" if checked.own else "*", checked.coverage
-        worst = float(checked.ratio.max())
+        worst = float(np.nanmax(checked.ratio))
         idle = ", untested" if checked.tested is False else ""
         own = [
             SummaryCell(f"{found.failures}\u00a0of\u00a0{found.runs}{idle}{mark}", found.failures),

@@ -12,7 +12,7 @@ from uli_fast._typing import F64, I64
 from uli_fast.errors import MissingExtraError
 from uli_fast.guarantees import Guarantee
 from uli_fast.report.bounds import binds_from
-from uli_fast.report.checks import check, is_void, tightest
+from uli_fast.report.checks import check, is_void, tightest, withdrawals
 from uli_fast.report.turning import ahead_from, comparable, rival_among
 from uli_fast.report.words import label, listed, wrapped
 from uli_fast.results.runs import Runs
@@ -158,6 +158,7 @@ def _caption(runs: Sequence[Runs], named: Sequence[str], rival: int | None) -> l
     void = [n for n, r in zip(named, runs, strict=True) if r.has_gaps and is_void(r)]
     if void:
         lines.append(f"{listed(void)}: no guarantee covers the parameters on this problem")
+    lines += withdrawals(zip(named, runs, strict=True))
     lines.append(f"{word}s/s: of one thread while it plays, without compiling and loading")
     deltas = sorted({r.guarantee.delta for r in runs if r.guarantee is not None})
     if deltas:

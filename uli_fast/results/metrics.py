@@ -25,8 +25,9 @@ ROUNDING = 2.0**-50
 
 
 class Coverage(NamedTuple):
-    """How often the guarantee failed, against what it allows.
+    """How often the guarantee failed, against what it allows, in the runs that kept F.
 
+    Where F was withdrawn nothing is claimed and nothing is counted; ``withdrawn`` has how often.
     ``low`` and ``high`` are the exact interval (Clopper and Pearson) of the probability of a
     failure: it holds the truth with probability ``level`` at least.
     """
@@ -38,6 +39,13 @@ class Coverage(NamedTuple):
     high: float
     delta: float  # what the guarantee allows
     level: float = LEVEL  # of the interval
+    withdrawn: int = 0  # in how many runs beside these F was withdrawn
+
+    @property
+    def of_runs(self) -> str:
+        """Of how many runs failures are counted, in words."""
+        whose = " that kept F" if self.withdrawn else ""
+        return f"{self.runs:,} {'run' if self.runs == 1 else 'runs'}{whose}"
 
     @property
     def percent(self) -> str:
@@ -132,9 +140,9 @@ def _each(gaps: F64) -> F64:
     return gaps if gaps.ndim == 1 else gaps[:, None, :]
 
 
-def coverage(holds: B1, delta: float, level: float = LEVEL) -> Coverage:
+def coverage(holds: B1, delta: float, level: float = LEVEL, withdrawn: int = 0) -> Coverage:
     """Count failures, with the exact interval of their probability."""
-    return Coverage(*share_of(~holds, level)[:5], delta, level)
+    return Coverage(*share_of(~holds, level)[:5], delta, level, withdrawn)
 
 
 def share_of(happened: B1, level: float = LEVEL) -> Share:

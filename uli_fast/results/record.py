@@ -239,6 +239,12 @@ class RunRecord:
         return found and not self.baseline
 
     @property
+    def claimed(self) -> B1:
+        """In which runs F, where there is one, was not withdrawn, (M,)."""
+        none = np.zeros(self.replications, np.int64)
+        return np.asarray((none if self.withdrawn is None else self.withdrawn) == 0)
+
+    @property
     def regret(self) -> F64:
         """Pseudo-regret at the recorded rounds, (M, P)."""
         if self.recorded_regret is None:

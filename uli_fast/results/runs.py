@@ -121,19 +121,31 @@ class Runs(RunRecord):
 
         That is ``worst_ratio <= 1``, with room for the rounding of a ratio that is 1 (2^-50).
         """
-        if self.withdrawn is not None and self.withdrawn.any():
-            rounds = self.withdrawn[self.withdrawn > 0]
-            raise NoGuaranteeError(
-                f"F was withdrawn in {rounds.size} of {self.replications} replications, from round "
-                f"{rounds.min():,} on: {WITHDRAWN}. worst_ratio has the others"
-            )
-        if np.isnan(self.worst_ratio).any():
+        if self.withdrawal:
+            raise NoGuaranteeError(f"{self.withdrawal}. worst_ratio and coverage() have the others")
+        return self._kept()
+
+    @property
+    def withdrawal(self) -> str:
+        """In how many runs F was withdrawn, from which round on and why; "" where it was not."""
+        if self.withdrawn is None or self.claimed.all():
+            return ""
+        rounds = self.withdrawn[~self.claimed]
+        return (
+            f"F was withdrawn in {rounds.size} of {self.replications} runs, from {self.unit} "
+            f"{rounds.min():,} on: {WITHDRAWN}"
+        )
+
+    def _kept(self) -> B1:
+        """Return whether F held in each of the runs in which it was not withdrawn."""
+        ratio = self.worst_ratio[self.claimed]
+        if np.isnan(ratio).any():
             other = "uli.BettingElimination()" if self.names else "learner"
             raise NoGuaranteeError(
                 f"{self.learner} has no F_ULI here: hold it against that of another learner, "
                 f"runs.worst_ratio_against({other}.guarantee(problem))"
             )
-        return metrics.kept(self.worst_ratio)
+        return metrics.kept(ratio)
 
     def worst_ratio_against(self, guarantee: Guarantee) -> F64:
         """Return the largest gap_t / F(t) over every round t against a decreasing bound."""
@@ -199,9 +211,12 @@ class Runs(RunRecord):
     def coverage(self, level: float = metrics.LEVEL) -> metrics.Coverage:
         """Count the replications that broke the guarantee, against delta.
 
-        ``level`` is that of the interval of the probability of a failure.
+        ``level`` is that of the interval of the probability of a failure. Where F was withdrawn it
+        counts those that kept it, and says how many did not; refused where none kept it.
         """
-        return metrics.coverage(self.holds, self.delta, _check.in_open_unit("level", level))
+        level = _check.in_open_unit("level", level)
+        held = self._kept() if self.claimed.any() else self.holds
+        return metrics.coverage(held, self.delta, level, int((~self.claimed).sum()))
 
     def table(self) -> Table:
         """Return a summary table for the terminal."""

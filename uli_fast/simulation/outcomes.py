@@ -85,11 +85,11 @@ class ArmOutcome:
         self.final_plays, self.last, self.eliminated = (np.empty((M, K), np.int64) for _ in "abc")
         self.broken, self.tv = np.empty(M, np.bool_), np.empty(M)
         self.ratios, self.seconds = np.full(M, np.nan), np.empty(M)
-        self.withdrawn: I64 | None = None
         self.gaps: F64 = np.array(setting.problem.gaps)  # writable, as kernels are compiled for
         # Of the groups that were begun and of those that are done, by their first replication.
         self._counts: dict[int, I64] = {}
         self._logs: dict[int, list[BlockLog]] = {}
+        self._withdrawn: dict[int, I64] = {}
 
     def begin(self, group: range, words: U64) -> ArmBatch:
         """Allocate the replications of a group."""
@@ -124,10 +124,9 @@ class ArmOutcome:
         self.last[rows], self.eliminated[rows] = states.last, states.eliminated
         self.broken[rows], self.tv[rows] = states.broken[:, 0], states.tv[:, 0]
         self.seconds[rows] = seconds
-        if batch.withdrawn is not None:
-            if self.withdrawn is None:
-                self.withdrawn = np.zeros(self.setting.replications, np.int64)
-            self.withdrawn[rows] = batch.withdrawn
+        if batch.withdrawn is not None:  # a block that ends with the horizon has no round to come
+            within = batch.withdrawn <= self.horizon
+            self._withdrawn[group.start] = np.where(within, batch.withdrawn, 0)
         if batch.worst_ratio is not None:
             self.ratios[rows] = batch.worst_ratio
         if batch.logs is not None:
@@ -143,6 +142,7 @@ class ArmOutcome:
         quotas = learner.quotas(problem.n_arms, s.horizon, (problem.low, problem.high))
         lengths = learner.phase_lengths(problem.features, s.horizon)
         logs = [log for start in sorted(self._logs) for log in self._logs[start]]
+        withdrawn = [self._withdrawn[start] for start in sorted(self._withdrawn)]
         plays = self.plays
         if plays is not None and self.stops.size > s.rounds.size:
             plays = plays[:, :-1].copy()
@@ -159,7 +159,7 @@ class ArmOutcome:
             guarantee,
             arms,
             PhaseTable.planned(quotas, lengths, blocks_on(problem, logs) if logs else None),
-            withdrawn=self.withdrawn,
+            withdrawn=np.concatenate(withdrawn) if withdrawn else None,
             ratios=self.ratios,
             tv=self.tv,
             recorded_regret=self.regret,

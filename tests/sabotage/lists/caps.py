@@ -108,8 +108,8 @@ SABOTAGES = (
     Sabotage(
         "caps: a phase that misses too much cuts all the same",
         "uli_fast.learners.cap_elimination:CapPhases.close",
-        "if eta > CAP_SHRINKS * self.eta * (1.0 + 1e-12):",
-        "if eta > 2.0 * self.eta:",
+        "if not eta <= CAP_SHRINKS * self.eta * (1.0 + 1e-12):",
+        "if not eta <= 2.0 * self.eta:",
         f"{PLAYER}::test_a_phase_that_misses_too_much_cuts_nothing",
     ),
 )

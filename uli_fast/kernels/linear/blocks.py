@@ -63,7 +63,7 @@ class LinearState(NamedTuple):
     # coordinates hide; for which part of itself F allows, and for how much besides.
     facts: F64  # (14,)
     # Rank; leader; if only copies are left; if a block is open; the pivot whose value the origin
-    # gives, or -1; the round in which F was withdrawn, 0 if never.
+    # gives, or -1; the round from which on F is not claimed, 0 if it is.
     counts: I64  # (6,)
 
 
@@ -246,7 +246,7 @@ def close(
         if gaps.size > 0 and not state.active[best]:
             state.broken[0] = True
         if lin.counts[WITHDRAWN] == 0 and not _as_planned(lin):
-            lin.counts[WITHDRAWN] = state.clock[ROUND]
+            lin.counts[WITHDRAWN] = state.clock[ROUND] + 1
     state.clock[PHASE] += 1
     return dropped
 
