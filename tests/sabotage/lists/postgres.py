@@ -41,7 +41,7 @@ SABOTAGES = (
         "postgres: commits are not awaited",
         f"{JOURNAL}._connected",
         "self._look()",
-        'self._look()\n            made.execute("SET synchronous_commit = off")',
+        'self._look(), made.execute("SET synchronous_commit = off")',
         f"{POSTGRES}::test_commits_are_awaited",
     ),
     Sabotage(
