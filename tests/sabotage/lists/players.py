@@ -42,7 +42,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "missing: UCB averages over the plays asked for",
-        "uli_fast.players._optimistic:OptimisticPlayer._means",
+        "uli_fast.players._optimistic:OptimisticPlayer._settled",
         "n, total = self.came(), self.arm_state.total",
         "n, total = self.arm_state.n, self.arm_state.total",
         f"{MISSING}::test_optimism_counts_the_play_and_averages_what_came",
