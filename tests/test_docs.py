@@ -75,7 +75,7 @@ def test_a_block_of_readme_runs_by_itself(name, block, tmp_path):
     if name == "Plan":  # what the comments say
         assert printed.startswith("12705\n0.013") and "# 12705:" in block and "# 0.013:" in block
     if name == "Race":
-        found = re.search(r"long prompt is the best, with .* (262.*)\)", printed)
+        found = re.search(r"long prompt is the best on this list, with .* (262.*)\)", printed)
         assert found[1] in block
     if name == "Live":
         bounds = [float(line.split()[-1]) for line in printed.splitlines()]

@@ -53,7 +53,7 @@ def cell_folder(folder: Path, cell: str) -> Path:
     """Return where the parts of a cell are kept; a link, which leads elsewhere, is refused."""
     cells = folder / "cells"
     for place in (cells, cells / cell):
-        if place.is_symlink():
+        if os.path.islink(place):
             raise ResultsError(f"{place} is a symbolic link, which is not followed: remove it")
     return cells / cell
 

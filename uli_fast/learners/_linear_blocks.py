@@ -169,18 +169,24 @@ class SharpBlocks:
             self.values[on] = self.lin.C[on, :rank] @ self.lin.s[:rank] / J
             self.errors[on] = self.lin.error[on] / J
 
+    def _changing(self) -> dict[str, Any]:
+        """Return the arrays that change in a run; what F allows for does not."""
+        from uli_fast.kernels.linear import blocks as kernel
+
+        lin = self.lin._replace(facts=self.lin.facts[: kernel.ALLOWED])
+        return {name: x for name, x in lin._asdict().items() if name not in FIXED}
+
     def saved(self) -> dict[str, Any]:
         """Return what changes in a run, as JSON has it."""
-        return {name: x.tolist() for name, x in self.lin._asdict().items() if name not in FIXED}
+        return {name: x.tolist() for name, x in self._changing().items()}
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Take over what ``saved`` returned."""
-        for name, array in self.lin._asdict().items():
-            if name not in FIXED:
-                values = np.asarray(saved[name], array.dtype)
-                if values.shape != array.shape:
-                    raise StateError("state", f"{name} has another shape")
-                array[...] = values
+        for name, array in self._changing().items():
+            values = np.asarray(saved[name], array.dtype)
+            if values.shape != array.shape:
+                raise StateError("state", f"{name} has another shape")
+            array[...] = values
         self._quotas = None
 
     @property

@@ -1,6 +1,6 @@
 """Experiments: checkpoints, shards, merging, files from elsewhere."""
 
-from tests.sabotage.anchors import Sabotage
+from tests.sabotage.anchors import Change, Sabotage
 
 CHECKPOINTS = "tests/simulation/test_checkpoints.py"
 HOSTILE = "tests/test_hostile.py"
@@ -16,10 +16,17 @@ SABOTAGES = (
     ),
     Sabotage(
         "a checkpoint does not look at delta",
-        "uli_fast.simulation.checkpoints:_identity",
-        'f"{without_addresses(repr(value))} {fingerprint(value)}"',
-        "type(value).__name__",
+        "uli_fast.simulation.checkpoints:simulate_kept",
+        "without_addresses(repr(learner))",
+        "type(learner).__name__",
         f"{CHECKPOINTS}::test_another_run_is_refused",
+        also=(
+            Change(
+                "uli_fast.simulation.checkpoints:simulate_kept",
+                "fingerprint(learner)",
+                "type(learner).__name__",
+            ),
+        ),
     ),
     Sabotage(
         "files: a pipe is opened",

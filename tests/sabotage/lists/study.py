@@ -108,8 +108,8 @@ SABOTAGES = (
     Sabotage(
         "study: another rule is let in",
         "uli_fast.study.setup:_check_own",
-        "if name is not None:",
-        "if name is not None and not name:",
+        "if found is not None:",
+        "if found is not None and not found:",
         "tests/study/test_opening.py::test_a_rule_or_base_of_ones_own_that_differs_is_refused",
     ),
     Sabotage(
