@@ -153,7 +153,7 @@ def test_live_play_gives_the_same_decisions():
     assert arms == np.diff(runs.plays[0], axis=0, prepend=0).argmax(axis=1).tolist()
     assert not player.certificate().proved
     state = json.loads(json.dumps(player.state()))
-    with pytest.raises(StateError, match="rule"):
+    with pytest.raises(StateError, match="code of your own"):
         uli.restore(state)
     assert uli.restore(state, learner=learner).state() == player.state()
 

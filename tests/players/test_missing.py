@@ -132,7 +132,7 @@ def test_optimism_counts_the_play_and_averages_what_came():
     for _ in range(60):
         d = player.ask()
         tell(player, d, None if d.id % 3 == 0 else 1.0 if d.arm == 0 else 0.5)
-    assert player._means().tolist() == [1.0, 0.5]
+    assert player.means().tolist() == [1.0, 0.5]
     for low, high in player.intervals().values():
         assert low < 1.0 / 2.0 < high
     with pytest.raises(NoGuaranteeError):

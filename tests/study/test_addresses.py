@@ -160,7 +160,7 @@ def test_an_address_is_read_as_libpq_does(database):
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
-    with pytest.raises(MissingExtraError, match=r"uli-fast\[postgres\]"):
+    with pytest.raises(MissingExtraError, match=r"psycopg\[binary\]"):
         uli.Study.open("postgresql:///db", SE, 2, name="trial")
 
 

@@ -96,11 +96,6 @@ class Scores:
         self._old[self._same_until + 1 :] = False
         self._unused = int(self._old.sum())  # recorded, and not asked for yet
 
-    @property
-    def may_ask_again(self) -> bool:
-        """Whether calls that failed are made again: by retries, or by resuming from a file."""
-        return self._field.retries > 0 or self._record is not None
-
     def ask_missing_again(self) -> bool:
         """Forget recorded scores that are missing; return whether there are any."""
         self.check_all_used()

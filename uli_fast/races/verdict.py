@@ -161,17 +161,16 @@ def _certificate(
         delta=rules.delta,
         active=tuple(field.names[a] for a in np.flatnonzero(state.active)),
         proved=True,
-        assumes=_assumes(rules.about, total, bool(scores.reasons), scores.may_ask_again),
+        assumes=_assumes(rules.about, total, bool(scores.reasons)),
     )
 
 
-def _assumes(about: About, total: int, missing: bool, again: bool) -> tuple[str, ...]:
+def _assumes(about: About, total: int, missing: bool) -> tuple[str, ...]:
     """Return what is believed, and no score can confirm."""
     found = [_DRAWS]
     if about == "list":
         found = [f"averages over these {total} instances are meant, and no others", _ORDER, _FIXED]
     if missing:
         found.append("a missing score would have lain in the range")
-    if again:
-        found.append(_AGAIN)
+    found.append(_AGAIN)  # by retries, or when it is resumed from a file
     return tuple(found)
