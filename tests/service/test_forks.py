@@ -98,6 +98,70 @@ def churned(kind, where, name="", forks=0):
     return done
 
 
+IMPORTS = """
+import sys
+import uli_fast as uli
+if "://" in sys.argv[1]:
+    one = uli.Client(sys.argv[1], patience=float(sys.argv[2]))
+else:
+    one = uli.Study.open(sys.argv[1], getattr(uli, sys.argv[3])(0.1), ["a", "b"])
+
+class Unlocked:
+    def find_spec(self, name, *_):
+        compiler = sys.modules.get("numba.core.compiler_lock")  # forks wait for it
+        if not (compiler and compiler.global_compiler_lock.is_locked()):
+            print(name)
+
+sys.meta_path.insert(0, Unlocked())
+for k in range(5):
+    one.tell(one.ask(str(k)).id, 1.0)
+one.tell_missing(one.ask("gone").id, "gone")
+one.ask_many(["x", "y"])
+for look in (one.totals, one.counts, one.intervals, one.recommend, one.history, one.pending):
+    look()
+"""
+
+
+@pytest.mark.parametrize(
+    "of", ["client", "UCB", "PhasedElimination", "SuccessiveElimination", "BettingElimination"]
+)
+def test_calls_import_nothing(of, serve, folder):
+    # A child that is forked in the middle of another thread's import waits for its end for ever.
+    where = serve().url if of == "client" else folder / "trial.db"
+    command = [sys.executable, "-c", IMPORTS, str(where), str(PATIENCE), of]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+COMPILES = """
+import os, signal, sys, threading, time
+from numba.core.compiler_lock import global_compiler_lock
+from uli_fast.kernels import _jit
+compiling, forking = threading.Event(), threading.Event()
+
+def compile_for_long():
+    with global_compiler_lock:
+        compiling.set()
+        forking.wait()
+        time.sleep(0.5)
+
+threading.Thread(target=compile_for_long).start()
+compiling.wait()
+forking.set()
+if (pid := os.fork()) == 0:
+    signal.alarm(int(float(sys.argv[1])))
+    with global_compiler_lock:
+        os._exit(0)
+print(os.waitpid(pid, 0)[1])
+"""
+
+
+def test_a_fork_waits_for_the_compiler():
+    command = [sys.executable, "-c", COMPILES, "20"]  # seconds that a free lock does not need
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0"]
+
+
 def test_no_child_of_a_process_with_a_client_hangs(serve, many):
     served, forks = serve(), 200 if many else 40
     churned("client", served.url, forks=forks)

@@ -21,6 +21,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba import config, types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic, overload
 
 from uli_fast.errors import CacheWarning
@@ -70,6 +71,13 @@ def _prepare_cache() -> Path | None:
 
 
 CACHE_FOLDER = _prepare_cache()
+# A child that is forked while another thread compiles would wait for the compiler for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 
 def kernel(function: _Function) -> _Function:

@@ -7,6 +7,7 @@ again for as long as patience lasts.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import http.client
 import os
@@ -29,6 +30,8 @@ LONGEST_ANSWER = 2**28  # bytes
 
 
 # No lock is held anywhere: one that a fork has copied while it was held would never be free again.
+# Python holds one while it imports, and the first address that it looks up imports this.
+codecs.lookup("idna")
 _wires: weakref.WeakSet[Wire] = weakref.WeakSet()
 _inherited: list[Any] = []
 

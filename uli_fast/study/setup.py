@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.util import find_spec
 from inspect import signature
 from typing import Any
 
@@ -144,6 +146,18 @@ def started(record: Mapping[str, Any], given: Mapping[str, Any], setup: Setup) -
         if old != new and not (name == "arms" and _same_set(old, new)):
             raise ArgumentError(name, f"this study was begun with {_short(old)}, not {_short(new)}")
     return player
+
+
+def load_kernels(learner: Any) -> None:
+    """Import what decides before threads do: a child forked in mid-import waits for ever."""
+    stem = type(learner).__module__.rpartition(".")[2]
+    for module in ("_jit", stem, *_BESIDE.get(stem, ())):
+        if find_spec(f"uli_fast.kernels.{module}"):
+            import_module(f"uli_fast.kernels.{module}")
+    import_module("numpy.ma")  # Numba does when it first sees an array
+
+
+_BESIDE = {"betting_elimination": ("betting.live",)}
 
 
 def _described(region: Any) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from uli_fast.study.interface import AnyJournal, no_file_yet, open_journal, read
 from uli_fast.study.leftovers import refused
 from uli_fast.study.past import Listed, Source
 from uli_fast.study.replay import StudyReplay, as_study_error
-from uli_fast.study.setup import Setup, first_content, started
+from uli_fast.study.setup import Setup, first_content, load_kernels, started
 from uli_fast.study.steps import CALLS, StudySteps
 from uli_fast.study.window import Window
 
@@ -123,7 +123,9 @@ class Study(StudySteps):
                     player = None
             else:
                 player = None  # another process has begun it in the meantime
-            return cls._played(place, journal, journal, learner, given, player)
+            study = cls._played(place, journal, journal, learner, given, player)
+            load_kernels(study.learner)
+            return study
         except BaseException:
             journal.give_up()
             raise
