@@ -132,6 +132,15 @@ class TestSamePath:
         # A user's bound is not saved; what it says of the runs is.
         assert facts(again) == facts(runs) | ({} if proved else {"guarantee": "None"})
 
+    def test_told_in_a_table(self, example, problem, engine):
+        runs = run(example, problem, engine)
+        caption = str(runs.table().caption)
+        assert "mean regret: " in caption
+        gone, gaps = runs.eliminated_at, runs.decision_table.gaps
+        if gone is not None and not runs.baseline:
+            lost = sum(all(row[i] for i in np.flatnonzero(gaps == 0.0)) for row in gone)
+            assert caption.partition("lost the best arm: ")[2].split()[1] == f"{lost}/3"
+
 
 UNTUNED = [case for case in PLAYED if not case.values[0].row.tuned]
 

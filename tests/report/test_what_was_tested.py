@@ -108,6 +108,13 @@ def test_what_tells_two_learners_apart_is_shown_whole():
     assert names == ["SpannerElimination\n(schedule=paper)", "SpannerElimination\n(schedule=sharp)"]
 
 
+def test_of_many_learners_the_first_are_named_one_by_one():
+    caption = str(Comparison({f"L{i}": made(0) for i in range(11)}).table().caption)
+    for said in ("mean regret: L0 ", "the best arm: L0 ", "every gap from round: L0 "):
+        words = caption.partition(said)[2].partition("\n")[0]
+        assert "L7 " in words and "L8" not in words and words.endswith("; 3 others"), words
+
+
 @pytest.mark.parametrize("width", [24, 50, 60])
 def test_narrow_terminals_show_every_number_whole(width):
     from rich.console import Console

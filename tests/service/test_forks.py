@@ -41,7 +41,7 @@ def work(number):
         if kind != "client" and k < 200:
             shared.tell(shared.ask(f"{number}-{k}").id, 1.0)
 
-def child(ends):
+def child(number, ends):
     signal.alarm(int(float(patience)))  # whoever waits that long waits for ever
     if kind == "client":
         shared.totals()
@@ -56,7 +56,7 @@ def child(ends):
         shared.close()
     if kind != "file":
         with open_one() as own:
-            own.ask(f"child {os.getpid()}")
+            own.ask(f"child {number}")
             assert len(own.history()) >= 1
 
 workers = [threading.Thread(target=work, args=(n,)) for n in range(4)]
@@ -67,7 +67,7 @@ for k in range(forks):
     if pid == 0:
         how = ("leaves", "closes", "drops")[k % 3]
         try:
-            child(how)
+            child(k, how)
         except BaseException as problem:
             print(repr(problem), file=sys.stderr, flush=True)
             os._exit(4)

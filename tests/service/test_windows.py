@@ -1,10 +1,12 @@
 """Windows and what is held up, over HTTP."""
 
+import warnings
+
 import pytest
 
 from tests.service.conftest import SE
 from tests.study.clock import DAY, Clock
-from uli_fast.errors import ArgumentError
+from uli_fast.errors import ArgumentError, DelayWarning
 from uli_fast.study.window import Window
 
 
@@ -67,3 +69,18 @@ def test_what_holds_up_others_is_named(serve, clock):
         body = {"outcomes": [], "only_pending": "yes"}
         status, _, said = served.send("POST", "/v1/tell-many", body)
         assert status == 422 and said["argument"] == "only_pending"
+
+
+def test_a_client_warns_as_a_study_does_and_the_service_does_not(serve, clock):
+    served = serve(SE)
+    with served.client() as client, warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")  # of the thread that serves, too
+        client.tell_many([(d.id, 0.0) for d in client.ask_many(100)[1:]])
+        client.certificate()
+        assert found == []  # 99 are few
+        client.tell(client.ask().id, 0.0)
+        for _ in range(2):  # once for each decision
+            client.certificate()
+        clock.passes(3 * DAY)
+        assert [(x.category, x.filename) for x in found] == [(DelayWarning, __file__)]
+        assert "100 outcomes wait behind decision 1 (asked" in str(found[0].message)

@@ -156,6 +156,7 @@ def test_a_file_and_a_log_of_different_times_lose_nothing_without_a_word(times, 
             except StudyError as problem:
                 found["together" in str(problem)] += 1
                 assert file.file != log.file
+                assert "from another time" in str(problem) and "\n" not in str(problem)
             else:
                 assert seen == events[: log.events]
                 found["read"] += 1

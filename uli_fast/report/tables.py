@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 # Characters of a name: as many as leave room for the numbers beside it in 80 columns, and enough
 # for a class of ours; headers are wrapped then.
 LEAST_NAME, LONGEST_NAME, WIDTH = 17, 24, 80
-# Learners whose F is spoken of one by one below the table.
-MOST_STARTS = 6
+# Learners that are spoken of one by one below the table.
+MOST_NAMED = 8
 
 
 def plain_table(title: str, headers: Sequence[str]) -> Table:
@@ -138,13 +138,17 @@ def _caption(runs: Sequence[Runs], named: Sequence[str], rival: int | None) -> l
         )
     known = zip(named, runs, strict=True)
     means = [f"{n} {_short(float(r.final_regret().mean()))}" for n, r in known if r.has_gaps]
-    if 0 < len(means) <= MOST_STARTS:
-        lines.append(f"mean regret: {'; '.join(means)}")
-    able = ((n, r) for n, r in zip(named, runs, strict=True) if r.has_gaps and not r.baseline)
-    gone = ((n, r.eliminated_at, r.known_gaps()) for n, r in able)
-    lost = [f"{n} {_lost(x, gaps)}/{len(x)}" for n, x, gaps in gone if x is not None]
+    if means:
+        lines.append(f"mean regret: {_few(means)}")
+    able = ((n, r.decision_table) for n, r in zip(named, runs, strict=True) if not r.baseline)
+    gone = ((n, x.eliminated, x.gaps) for n, x in able)
+    lost = [
+        f"{name} {_lost(eliminated, gaps)}/{len(eliminated)}"
+        for name, eliminated, gaps in gone
+        if eliminated is not None and gaps is not None
+    ]
     if lost:
-        lines.append(f"runs that lost the best arm: {'; '.join(lost[:MOST_STARTS])}")
+        lines.append(f"runs that lost the best arm: {_few(lost)}")
     found = [check(r, against) for r in runs]
     if any(c is not None and c.tested is False for c in found):
         lines.append("untested: F excluded no gap up to the horizon, so that no run could")
@@ -179,10 +183,14 @@ def _starts(runs: Sequence[Runs], named: Sequence[str]) -> list[str]:
             first, every = (binds_from(r.guarantee, float(x)) for x in (gaps.max(), gaps.min()))
             when = ["?" if t is None else _short(t) for t in (first, every)]
             found.append(f"{name} {when[0]}, {when[1]}")
-    if len(found) > MOST_STARTS:
-        found[MOST_STARTS:] = [f"{len(found) - MOST_STARTS} others"]
     head = f"F excludes the largest gap, every gap from {runs[0].unit}: "
-    return [head + "; ".join(found)] if found else []
+    return [head + _few(found)] if found else []
+
+
+def _few(found: list[str]) -> str:
+    """Name the first of many, and say how many more there are."""
+    more = len(found) - MOST_NAMED
+    return "; ".join(found[:MOST_NAMED] + ([f"{more} others"] if more > 0 else []))
 
 
 def runs_frames(runs: Mapping[str, Runs]) -> pd.DataFrame:

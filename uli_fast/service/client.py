@@ -21,6 +21,7 @@ from uli_fast.service import schemas as s
 from uli_fast.service.wire import Wire
 from uli_fast.study.history import RECORDS, BlockRecord, History
 from uli_fast.study.replay import Held
+from uli_fast.study.view import warn_of
 from uli_fast.study.window import Window
 
 PAGE = 1000  # records that are fetched at once
@@ -50,6 +51,7 @@ class Client:
         self, url: str, token: str | None = None, *, timeout: float = 30.0, patience: float = 10.0
     ) -> None:
         self._wire = Wire(url, token, timeout, patience)
+        self._warned_of = 0  # as in a Study
 
     # Deciding.
 
@@ -209,12 +211,17 @@ class Client:
         return {row.arm: (_or(row.low, -math.inf), _or(row.high, math.inf)) for row in rows}
 
     def certificate(self) -> Certificate:
-        """Return what is certain about every arm in play, from settled outcomes alone."""
+        """Return what is certain about every arm in play, from settled outcomes alone.
+
+        It warns of what holds up others as that of a Study does.
+        """
         c = self._wire.get("/v1/certificate", s.CertificateAnswer)
         bound, envelope = _or(c.bound, math.inf), _or(c.envelope, math.inf)
         active = tuple(c.active) if isinstance(c.active, list) else c.active
         about = (c.delta, active, c.proved, tuple(c.assumes), c.held)
-        return Certificate(c.round, bound, envelope, *about)
+        found = Certificate(c.round, bound, envelope, *about)
+        self._warned_of = warn_of(found, c.blocking or 0, self._warned_of)
+        return found
 
     def pending(self, older_than: float | timedelta | None = None) -> History:
         """Return the decisions whose outcome is awaited, or only those asked for that long ago."""

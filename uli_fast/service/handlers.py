@@ -139,8 +139,9 @@ async def recommend(request: Request) -> s.RecommendAnswer:
 
 async def certificate(request: Request) -> s.CertificateAnswer:
     """Say what is certain about everything in play."""
-    found = await request.service.desk.look(Study.certificate)
-    return s.CertificateAnswer(**(found._asdict() | {"words": repr(found)}))
+    found, blocking = await request.service.desk.look(Study._certified)
+    about = found._asdict() | {"words": repr(found), "blocking": blocking or None}
+    return s.CertificateAnswer(**about)
 
 
 async def intervals(request: Request) -> s.IntervalsAnswer:

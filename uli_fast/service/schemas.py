@@ -219,6 +219,10 @@ class CertificateAnswer(Struct):
     held: Annotated[
         str, Meta(description="What outcomes that are known wait for; empty: for nothing.")
     ]
+    blocking: Annotated[
+        int | None,
+        Meta(description="The decision that so many wait for, and so long, that it is a warning."),
+    ]
 
 
 class IntervalRow(Struct):

@@ -52,6 +52,7 @@ from uli_fast.study.copies import copied, epoch
 from uli_fast.study.events import GENESIS, SCHEMA, Event, NewEvent, chained, digest
 from uli_fast.study.faults import fault
 from uli_fast.study.leftovers import (
+    OTHER_TIME,
     check_log,
     check_no_journal,
     check_one_name,
@@ -185,7 +186,8 @@ class Journal(JournalReader):
             raise StudyError(f"{self.path} is damaged: its tables are not those of a study")
         found = run("PRAGMA integrity_check(1)")[0][0]
         if found != "ok":
-            raise StudyError(f"{self.path} is damaged: {found}")
+            said = found.removeprefix("*** in database main ***\n").replace("\n", "; ")
+            raise StudyError(f"{self.path} is damaged: {said}")
         self._use_log()
 
     def _use_log(self) -> None:
@@ -475,12 +477,16 @@ def _read_copy(copy: Path, path: Path) -> tuple[list[Event], list[Snapshot]]:
 
 @contextlib.contextmanager
 def _opened(copy: Path, path: Path) -> Iterator[Journal]:
-    journal = Journal(copy, path)
+    with_log = size_of(f"{copy}-wal") > 0
     try:
-        if size_of(f"{copy}-wal"):
-            check_together(copy, path, *journal.extent())
-        if not journal.empty:
-            journal._run("PRAGMA synchronous=OFF")  # of a copy that is thrown away
-        yield journal
-    finally:
-        journal.close()
+        with contextlib.closing(Journal(copy, path)) as journal:
+            if with_log:
+                check_together(copy, path, *journal.extent())
+            if not journal.empty:
+                journal._run("PRAGMA synchronous=OFF")  # of a copy that is thrown away
+            yield journal
+    except StudyError as problem:
+        if with_log and f"{path} is damaged" in str(problem):
+            said = f"{problem}. It or its log, {path.name}-wal, may be {OTHER_TIME}"
+            raise StudyError(said) from problem
+        raise

@@ -14,6 +14,10 @@ from uli_fast.study.events import Event, digest
 from uli_fast.study.wal_check import damage, pages_committed
 
 HEADER = 100  # bytes with which every SQLite file begins
+OTHER_TIME = (
+    "from another time, as when one of two is restored: put back the file that the log was "
+    "written with, or move the log away to go on from the file alone"
+)
 # In the names of errors that are about writing.
 _REFUSED = ("FULL", "READONLY", "CANTOPEN", "WRITE", "FSYNC", "TRUNCATE")
 
@@ -108,8 +112,7 @@ def check_together(copy: Path, named: Path, pages: int, last: int) -> None:
         return
     raise StudyError(
         f"{named} and its log, {named.name}-wal, do not belong together: {said}; nothing was "
-        "changed. One of them is from another time, as when one of two is restored: put back the "
-        "file that the log was written with, or move the log away to go on from the file alone"
+        f"changed. One of them is {OTHER_TIME}"
     )
 
 

@@ -33,6 +33,14 @@ class Totals(NamedTuple):
     oldest: str | None  # UTC
 
 
+def warn_of(found: Certificate, blocking: int, before: int) -> int:
+    """Warn of what holds up others, unless that was done before; return which that was."""
+    if blocking in (0, before):
+        return before
+    warnings.warn(found.held, DelayWarning, stacklevel=3)
+    return blocking
+
+
 class StudyView:
     """The part of a study that looks; calls wait for each other, and for those that write."""
 
@@ -118,18 +126,21 @@ class StudyView:
         Its ``held`` names what other outcomes wait for. A DelayWarning does, too, once for each
         decision, where 100 and a tenth of all that it rests on wait, for longer than a window.
         """
+        found, blocking = self._certified()
+        self._warned_of = warn_of(found, blocking, self._warned_of)
+        return found
+
+    def _certified(self) -> tuple[Certificate, int]:
+        """Return the certificate, and the decision that is to be warned of; 0 without one."""
         with self._turn():
             self._get_ready()
             replay = self._replay
             held, settled, at = replay.held, replay.player.queue.settled, events.now()
-            said = held_up(held, replay.window, at)
-            found = replay.certificate()._replace(held=said)
-        if held is not None and held.outcomes >= max(MANY, settled * SHARE):
-            usual = replay.window is not None and not replay.window.is_over(held.asked, at)
-            if not usual and self._warned_of != held.decision:
-                self._warned_of = held.decision
-                warnings.warn(said, DelayWarning, stacklevel=2)
-        return found
+            found = replay.certificate()._replace(held=held_up(held, replay.window, at))
+        if held is None or held.outcomes < max(MANY, settled * SHARE):
+            return found, 0
+        usual = replay.window is not None and not replay.window.is_over(held.asked, at)
+        return found, 0 if usual else held.decision
 
     @property
     def held(self) -> Held | None:
