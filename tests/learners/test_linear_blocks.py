@@ -534,6 +534,22 @@ def test_the_event_is_no_false_alarm_where_gaps_are_far_above_the_noise():
         assert runs.event_held.all()
 
 
+def test_the_event_is_no_false_alarm_where_means_are_far_above_the_noise():
+    """Their last digits are above R, and lie on no plane: they are what rewards are drawn from."""
+    arms = [
+        [-58331.63889296592, -29884.6872657327, 254131.7498296907],
+        [-58331.56535066768, -29884.527774799637, 254131.75592789007],
+        [-58331.00637310921, -29884.244902990307, 254129.31184032705],
+        [-58330.92917169371, -29884.16055784281, 254129.09788226162],
+        [-58330.08665973264, -29883.85944449003, 254125.06158450074],
+        [-58330.86753126191, -29884.158108266736, 254128.75178137046],
+    ]
+    theta = [-7.8047595970602234e10, 3.6978297959275261e10, -1.3624853060574158e10]
+    problem = uli.LinearBandit(theta, arms, sigma=2e-12)
+    runs = uli.simulate(SHARP(0.05, R=2e-3), problem, 10**4, 3, seed=1)
+    assert runs.event_held.all() and runs.holds.all()
+
+
 def test_equal_means_have_a_guarantee():
     """Whatever their size: rounding of means is no gap along a direction that arms lack."""
     rng = np.random.default_rng(0)

@@ -65,8 +65,8 @@ def play_sharp(reward, arms, T, delta, design, R=1.0, prior_gap=None, known_inte
     Blocks that are looked at are in "looks": J, the realised certificate, active arms.
     """
     K, rho = len(arms), 4.0 * R**4 / (0.2 * R if prior_gap is None else prior_gap) ** 2
-    rows = arms if known_intercept else np.column_stack([np.ones(K), arms])
     k = np.linalg.matrix_rank(arms - arms[0], tol=1e-9 * max(np.abs(arms - arms[0]).max(), 1e-300))
+    rows = arms if known_intercept and k == arms.shape[1] else np.column_stack([np.ones(K), arms])
     k = max(1, k)
     support = min(K, (k + 1) * (k + 2) // 2 + 1)
     first, level = max(2 * support, 16), math.log(max(K - 1, 1) / delta)

@@ -509,6 +509,38 @@ def test_what_f_does_not_count_on_withdraws_it():
     assert any("F is not claimed" in sentence for sentence in found.assumes)
 
 
+def test_the_origin_ties_nothing_where_it_may_be_off_the_plane():
+    """It is in line with the arms but for their last digits, where theta has a gap of 80 R."""
+    arms = np.array([[1.0, 1e-15], [2.0, 0.0]])
+    means, rng = arms @ [1.0, 9e15], np.random.default_rng(0)
+    for theta_norm in (None, 1e16):
+        player = SHARP(0.05, R=0.1, theta_norm=theta_norm).start(arms)
+        while len(player.active) > 1:
+            tell(player, lambda a: float(means[a] + 0.1 * rng.standard_normal()))
+        assert player.active == (0,)
+
+
+def test_near_copies_that_become_pivots_keep_their_variance():
+    """Both arms that told them apart fall in one look; a long prior gap hides no rounding."""
+    arms = np.array([[-1, -1.3], [-1, 1.1], [1.0, 0.0], [1.0, 1.1e-8]])
+    means, rng = arms @ [200.0, 0.7], np.random.default_rng(1)
+    for _ in range(20):
+        player = SHARP(0.01, R=1.0, prior_gap=1e10, known_intercept=False).start(arms)
+        while len(player.active) == 4:
+            tell(player, lambda a: float(means[a] + rng.standard_normal()))
+        assert player.active == (2, 3) and player.certificate().bound > 0.7 * 1.1e-8
+
+
+def test_what_flat_directions_may_hide_is_in_f_too():
+    arms, G = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1e-14]]), 1e9
+    player, rng = SHARP(0.05, R=1.0).start(arms), np.random.default_rng(0)
+    means = np.array([0.0, G, G + 2.0])
+    for _ in range(2000):
+        tell(player, lambda a: float(means[a] + rng.standard_normal()))
+    found = player.certificate()
+    assert found.active == (1, 2) and 2.5 <= found.bound <= found.envelope < 3.0
+
+
 def test_copies_that_are_left_have_no_gap():
     player = SHARP(0.05, R=0.1).start([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     while len(player.active) > 2:

@@ -53,7 +53,7 @@ def test_a_copy_of_a_driven_file_holds_all_that_was_acknowledged_before(clinic, 
     (backup,) = re.findall(r"```python\n((?:(?!```).)*def backup.*?)\n\n\nwith", PAGE, re.DOTALL)
     space, log, copies = {"uli": uli}, folder / "log", []
     exec(backup, space)
-    clinic.start(do="treat", path=str(path), patients=1500, log=str(log), pause=0.0005)
+    clinic.start(do="treat", path=str(path), patients=10**6, log=str(log), pause=0.0005)
     while len(copies) < 12 and clinic.alive():
         known = len(said(log)) if log.exists() else 0
         if known > 50 * len(copies):

@@ -36,8 +36,6 @@ __all__ = ["Design", "d_optimal", "g_optimal", "rank", "span_coordinates"]
 
 # Singular values below this fraction of the largest one count as zero.
 RANK_TOLERANCE = 1e-10
-# The origin is in the plane of the arms if it is not further off than this part of its distance.
-SAME_PLANE = 1e-14
 # Thinner arms, in units of their largest difference, and not flat, are too thin to be told apart;
 # and so are arms whose well-scaled coordinates rounding may move by more than this.
 THINNEST, BLURRED = 1e-9, 2e-10
@@ -232,7 +230,7 @@ class Plane(NamedTuple):
     """Well-scaled coordinates of arms in their plane: of mean 0, second moments the identity."""
 
     coordinates: F64  # (K, k)
-    origin: F64 | None  # (k,) coordinates of the origin; None: it is not in that plane
+    origin: F64 | None  # (k,) coordinates of the origin; None: it may be outside, k < d
     blur: float  # rounding moves no arm by more, nor the origin by more than 1 + |origin| times it
     flat: bool  # the arms have fewer directions than they could: some may be flat but for rounding
 
@@ -253,16 +251,14 @@ def affine_coordinates(arms: Any) -> Plane:
     stretch = axes.T / singular * np.sqrt(K)
     first = points[0] / largest
     point = first + middle
-    outside = np.linalg.norm(point - axes.T @ (axes @ point)) if len(axes) < d else 0.0
     origin = -(point @ stretch)
-    near = outside <= SAME_PLANE * np.linalg.norm(point)
     # Two differences are rounded, and a sum of d products.
     moved = times(np.abs(apart) + (d + 1) * np.abs(centred), np.abs(stretch))
     from_origin = (np.abs(middle) + (d + 1) * np.abs(point)) @ np.abs(stretch)
     far = np.linalg.norm(from_origin) / (1.0 + np.linalg.norm(origin))
     blur = 2.0**-53 * float(max(np.linalg.norm(moved, axis=1).max(), far))
     flat = len(axes) < min(K - 1, d)
-    return Plane(times(centred, stretch), origin if near else None, blur, flat)
+    return Plane(times(centred, stretch), origin if len(axes) == d else None, blur, flat)
 
 
 def is_thin(arms: F64) -> bool:

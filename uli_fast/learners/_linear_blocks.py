@@ -36,12 +36,14 @@ def new_linear_state(
     known_intercept: bool,
     absent: float = 0.0,
     floor: float = LARGEST,
+    uneven: float = 0.0,
 ) -> LinearState:
     """Allocate the state of a run in which nothing has been played, with its first design.
 
     ``prior_gap`` is in units of R, and so is what directions without coordinates may hide of a gap:
     where ``absent`` is above 0 that bounds what rounding of coordinates hides as well. ``floor`` is
-    what F allows for it all, in a run that is held against F as it was before.
+    what F allows for it all, in a run that is held against F as it was before, and ``uneven`` how
+    far its means are from a plane over the arms.
     """
     from uli_fast.kernels.linear import blocks as kernel
 
@@ -63,10 +65,11 @@ def new_linear_state(
         sizes=plan.sizes(),
         least=np.zeros((2, K)),
         error=np.zeros(K),
-        facts=np.zeros(14),
+        facts=np.zeros(15),
         counts=np.zeros(6, np.int64),
     )
     lin.counts[kernel.LEADER] = lin.counts[kernel.TIED] = -1
+    lin.facts[kernel.UNEVEN] = uneven
     lin.facts[kernel.BLUR] = 0.0 if absent > 0.0 else plane.blur
     if K > 1:
         lin.facts[kernel.LEVEL], lin.facts[kernel.RHO] = plan.level, plan.rho
@@ -224,6 +227,14 @@ class SharpBlocks:
         return 4.0 * float((self.lin.error[on] + ROOM * sizes).max()) / J
 
     @property
+    def unseen(self) -> float:
+        """What directions that are flat but for rounding may hide of a gap, in units of R."""
+        from uli_fast.kernels.linear.blocks import WIDEST
+
+        flat = self.flat and self.state.active.sum() > 1
+        return flat * FLAT * float(self.lin.facts[WIDEST])
+
+    @property
     def leader(self) -> int | None:
         """The arm with the largest estimate at the last look."""
         leader = int(self.lin.counts[1])
@@ -235,6 +246,4 @@ class SharpBlocks:
 
         if self.drowned:
             return math.inf
-        flat = self.flat and self.state.active.sum() > 1
-        said = float(kernel.realised(self.lin, self.state.active))
-        return said + flat * FLAT * float(self.lin.facts[kernel.WIDEST])
+        return float(kernel.realised(self.lin, self.state.active)) + self.unseen

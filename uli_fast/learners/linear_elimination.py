@@ -206,12 +206,9 @@ class LinearElimination(ArmLearner):
         if means is None or features is None:
             return HIDDEN * largest if math.isfinite(largest) else 0.0
         widest = float(np.ptp(means))
-        Z = designs.affine_coordinates(features).coordinates
-        affine = np.column_stack([np.ones(len(Z)), Z])
-        rest = means - affine @ np.linalg.lstsq(affine, means, rcond=None)[0]
         shift = about.intercept if self.known_intercept else 0.0
         resolved = RESOLVED * float(max(np.abs(means).max(), np.abs(means - shift).max()))
-        if np.abs(rest).max() > FLAT * widest + resolved:
+        if _uneven(features, means) > FLAT * widest + resolved:
             raise NoGuaranteeError(
                 "means differ along a direction in which arms hardly do: rescale the features"
             )
@@ -254,11 +251,13 @@ class LinearElimination(ArmLearner):
         flat = designs.affine_coordinates(features).flat
         return SharpBlocks(self._new_state(units, features), units, state, flat)
 
-    def _new_state(self, units: Units, features: F64, floor: float = LARGEST) -> LinearState:
+    def _new_state(
+        self, units: Units, features: F64, floor: float = LARGEST, uneven: float = 0.0
+    ) -> LinearState:
         """Return the state of "sharp" in which nothing has been played; R is the unit."""
         absent = self._absent(features) / units.scale
         prior = self._prior(units.scale)
-        about = (self.delta, prior, self.known_intercept, absent, floor)
+        about = (self.delta, prior, self.known_intercept, absent, floor, uneven)
         return new_linear_state(features, *about)
 
     def begin(
@@ -288,7 +287,8 @@ class LinearElimination(ArmLearner):
             floor = self._floor(problem, problem.features, math.inf) / units.scale
         except NoGuaranteeError:  # there is no F to withdraw
             floor = LARGEST
-        first = self._new_state(units, problem.features, floor)
+        uneven = _uneven(problem.features, problem.means) / units.scale
+        first = self._new_state(units, problem.features, floor, uneven)
         withdrawn = np.zeros(len(states.clock), np.int64)
 
         def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:
@@ -375,6 +375,14 @@ class LinearElimination(ArmLearner):
     def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> LinearPlayer:
         """Start a player again, as a saved state describes it."""
         return self.start(extra["features"], low=low, high=high, intercept=extra["intercept"])
+
+
+def _uneven(features: F64, means: F64) -> float:
+    """Return how far means are from a plane over the arms."""
+    Z = designs.affine_coordinates(features).coordinates
+    affine = np.column_stack([np.ones(len(Z)), Z])
+    rest = means - affine @ np.linalg.lstsq(affine, means, rcond=None)[0]
+    return float(np.abs(rest).max())
 
 
 def quotas_of(weights: F64, size: float) -> I64:

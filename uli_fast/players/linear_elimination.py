@@ -173,7 +173,7 @@ class LinearPlayer(Player):
             return math.inf
         bound = super()._envelope(promise, t)
         if isinstance(self._phases, SharpBlocks) and self._complete is None:
-            late = self._phases.delayed + 2.0 * self._phases.hidden
+            late = self._phases.delayed + 2.0 * self._phases.hidden + self._phases.unseen
             bound += late * self._phases.units.scale
         return bound
 

@@ -21,6 +21,7 @@ from uli_fast.study import events as clock
 from uli_fast.study.past import block
 from uli_fast.study.replay import shown
 from uli_fast.study.study import Study
+from uli_fast.study.view import certified
 
 # Content Security Policy: an answer loads nothing and stands in no frame, unless it says so.
 POLICY = "default-src 'none'; frame-ancestors 'none'"
@@ -139,7 +140,7 @@ async def recommend(request: Request) -> s.RecommendAnswer:
 
 async def certificate(request: Request) -> s.CertificateAnswer:
     """Say what is certain about everything in play."""
-    found, blocking = await request.service.desk.look(Study._certified)
+    found, blocking = await request.service.desk.look(certified)
     about = found._asdict() | {"words": repr(found), "blocking": blocking or None}
     return s.CertificateAnswer(**about)
 

@@ -33,6 +33,19 @@ class Totals(NamedTuple):
     oldest: str | None  # UTC
 
 
+def certified(study: StudyView) -> tuple[Certificate, int]:
+    """Return the certificate, and the decision that is to be warned of; 0 without one."""
+    with study._turn():
+        study._get_ready()
+        replay = study._replay
+        held, settled, at = replay.held, replay.player.queue.settled, events.now()
+        found = replay.certificate()._replace(held=held_up(held, replay.window, at))
+    if held is None or held.outcomes < max(MANY, settled * SHARE):
+        return found, 0
+    usual = replay.window is not None and not replay.window.is_over(held.asked, at)
+    return found, 0 if usual else held.decision
+
+
 def warn_of(found: Certificate, blocking: int, before: int) -> int:
     """Warn of what holds up others, unless that was done before; return which that was."""
     if blocking in (0, before):
@@ -126,21 +139,9 @@ class StudyView:
         Its ``held`` names what other outcomes wait for. A DelayWarning does, too, once for each
         decision, where 100 and a tenth of all that it rests on wait, for longer than a window.
         """
-        found, blocking = self._certified()
+        found, blocking = certified(self)
         self._warned_of = warn_of(found, blocking, self._warned_of)
         return found
-
-    def _certified(self) -> tuple[Certificate, int]:
-        """Return the certificate, and the decision that is to be warned of; 0 without one."""
-        with self._turn():
-            self._get_ready()
-            replay = self._replay
-            held, settled, at = replay.held, replay.player.queue.settled, events.now()
-            found = replay.certificate()._replace(held=held_up(held, replay.window, at))
-        if held is None or held.outcomes < max(MANY, settled * SHARE):
-            return found, 0
-        usual = replay.window is not None and not replay.window.is_over(held.asked, at)
-        return found, 0 if usual else held.decision
 
     @property
     def held(self) -> Held | None:

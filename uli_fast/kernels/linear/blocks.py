@@ -39,7 +39,7 @@ FAR_AWAY = 1e3
 # Positions in LinearState.counts and .facts.
 RANK, LEADER, COPIES, OPEN, TIED, WITHDRAWN = 0, 1, 2, 3, 4, 5
 INFORMATION, PAIR, LEVEL, RHO, LEVERAGE, PLANNED, AMPLIFIED = 0, 1, 2, 3, 4, 5, 6
-BLUR, OFF, BIAS, WIDEST, ABSENT, ALLOWED, KNOWN = 7, 8, 9, 10, 11, 12, 13
+BLUR, OFF, BIAS, WIDEST, ABSENT, ALLOWED, KNOWN, UNEVEN = 7, 8, 9, 10, 11, 12, 13, 14
 
 
 class LinearState(NamedTuple):
@@ -60,8 +60,9 @@ class LinearState(NamedTuple):
     # J; the design's largest leverage of a pair; L; rho; rbar; M_l; the largest m_l / w_l. What
     # coordinates leave out: by how much they are off at first, and are at most; what that makes of
     # differences, in units of the largest gap; no gap is larger; what directions without
-    # coordinates hide; for which part of itself F allows, and for how much besides.
-    facts: F64  # (14,)
+    # coordinates hide; for which part of itself F allows, and for how much besides; how far true
+    # means are from a plane over the arms, where they are known.
+    facts: F64  # (15,)
     # Rank; leader; if only copies are left; if a block is open; the pivot whose value the origin
     # gives, or -1; the round from which on F is not claimed, 0 if it is.
     counts: I64  # (6,)
@@ -352,14 +353,20 @@ def value(lin: LinearState, a: int) -> tuple[float, float]:
 
 @kernel
 def variance(lin: LinearState, a: int, b: int) -> float:
-    """Return (a - b)^T H (a - b)."""
-    r, v = lin.counts[RANK], 0.0
+    """Return (a - b)^T H (a - b), with all that rounding may have taken from it.
+
+    Of two near-copies that are pivots it is the difference of numbers of the size of J.
+    """
+    r, v, size = lin.counts[RANK], 0.0, 0.0
     for i in range(r):
-        x = 0.0
+        x, sizes = 0.0, 0.0
         for j in range(r):
-            x += lin.H[i, j] * (lin.C[a, j] - lin.C[b, j])
+            part = lin.H[i, j] * (lin.C[a, j] - lin.C[b, j])
+            x += part
+            sizes += abs(part)
         v += x * (lin.C[a, i] - lin.C[b, i])
-    return max(v, 0.0)
+        size += sizes * abs(lin.C[a, i] - lin.C[b, i])
+    return max(v, 0.0) + ROOM * size
 
 
 @kernel
@@ -397,10 +404,11 @@ def _look(lin: LinearState, state: ArmState, arms: I64) -> int:
 def _watch(lin: LinearState, state: ArmState, arms: I64, gaps: F64, best: int) -> None:
     """Note where the event of the proof fails: N(a - a*) >= c(v(a - a*)) for an active a.
 
-    By more than rounding: where gaps are far above R, their last digits are.
+    By more than rounding: where means are far above R, their last digits are.
     """
     top, span_of = value(lin, best)
-    slack = hidden(lin) * lin.facts[INFORMATION]
+    uneven = 2.0 + math.sqrt(1.5 * lin.facts[AMPLIFIED])
+    slack = (hidden(lin) + uneven * lin.facts[UNEVEN]) * lin.facts[INFORMATION]
     for i in range(arms.size):
         a = arms[i]
         x, size = value(lin, a)
