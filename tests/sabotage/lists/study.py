@@ -220,8 +220,8 @@ SABOTAGES = (
     Sabotage(
         "study: looking writes to the file",
         "uli_fast.study.journal:_opened",
-        "journal = Journal(copy, path)",
-        "journal = Journal(path, path)",
+        "closing(Journal(copy, path))",
+        "closing(Journal(path, path))",
         f"{CRASH}::test_a_second_process_is_turned_away_and_a_killed_one_leaves_no_lock",
     ),
     Sabotage(
