@@ -247,7 +247,7 @@ def live(rng, learner, arms, theta, sigma, tally):
     active, claims = player.arm_state.active, 0
     for _ in range(int(rng.integers(1, 250 if learner.schedule == "sharp" else 20))):
         n = player._phases.quotas().copy()
-        if active.sum() == 1 or n.sum() > 10**15:
+        if active.sum() == 1 or n.sum(dtype=float) > 1e15:
             break
         player._phase_sums[:] = n * means + np.sqrt(n) * sigma * rng.standard_normal(len(arms))
         player._close()  # and what a player does when the last outcome has come
