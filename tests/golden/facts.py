@@ -30,7 +30,7 @@ TIMES = {"elapsed", "seconds", "phase_work", "guarantee"}
 VERSIONS = re.compile(r"\b\d+\.\d+\.\d+[\w.+]*")
 MARKS = re.compile(r"\b(?=(?:[0-9]*[a-f]){2})[0-9a-f]{16,64}\b")
 NUMBERS = re.compile(r"[-+]?\d[\d.,e\u202f\u00a0]*(?:[-+]\d+)?(?: \u00d7 10[⁻⁰¹²³⁴-⁹]+)?")
-STEPS, AWAITED, SAVED = 200, 4, 120
+STEPS, AWAITED, SAVED = 1000, 4, 620
 T = 2000
 
 
