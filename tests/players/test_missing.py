@@ -440,3 +440,13 @@ def test_wrong_states_are_refused():
     ):
         with pytest.raises(StateError):
             uli.restore({**state, **wrong})
+
+
+def test_no_mean_is_shown_that_its_interval_excludes():
+    """Where bad outcomes are missing for being bad, the others' mean is none of the arm's."""
+    player = uli.BettingElimination(0.3).start(1)
+    for i in range(600):
+        tell(player, player.ask(), None if i > 200 and i % 2 else float(i > 200 or i % 4 == 0))
+    ((low, high),) = player.intervals().values()
+    came = player.arm_state.total[0] / player.came()[0]
+    assert came > high > low and math.isnan(player.means()[0])

@@ -121,7 +121,7 @@ def test_an_instance_that_works_for_nobody_is_missing_and_no_outage(n_jobs, fold
 
 
 def test_a_candidate_that_never_works_is_no_outage():
-    with pytest.warns(MissingScoresWarning, match=r"of the \d+ scores of b are missing.*: down"):
+    with pytest.warns(MissingScoresWarning, match=r"of the \d+ scores of b: .*: down"):
         found = race(Scorer(lambda call, name, i: name == "b"))
     assert found["b"].evaluations == found["b"].missing > 20 and found.best == "f"
 

@@ -1,4 +1,4 @@
-"""Elimination by betting: the guarantee at the price of KL-UCB."""
+"""Elimination by betting: the guarantee at a price near that of KL-UCB."""
 
 from __future__ import annotations
 

@@ -150,18 +150,19 @@ class Player(RewardPlayer[Decision]):
         }
 
     def means(self) -> F64:
-        """Return the mean of what was learned from for each arm; NaN where that is nothing.
+        """Return the mean of what was learned from for each arm; NaN where it says nothing.
 
-        Where intervals of earlier rounds are kept, chance may have it outside: then it is the
-        nearest end.
+        That is where nothing came, and where it lies outside of the arm's interval: by chance, as
+        intervals of earlier rounds are kept, or because outcomes are missing for what they were.
         """
         state, came = self.arm_state, self.came()
         means = state.total / np.maximum(came, 1)
         if math.isfinite(self.low):
             means = self.low + self.scale * means
         low, high = np.array(list(self.intervals().values())).T
-        found: F64 = np.where(low <= high, np.clip(means, low, high), means)
-        return np.where(came > 0, found, math.nan)
+        outside = (low <= high) & ((means < low) | (means > high))
+        found: F64 = np.where((came > 0) & ~outside, means, math.nan)
+        return found
 
     def certificate(self) -> Certificate:
         """Return what is certain about every active arm, from settled rewards alone.

@@ -156,11 +156,10 @@ def race(
         record.close()
     found = verdict(field, scores, rules, went, order)
     if poor := [x for x in found.ranking if 2 * x.missing > x.evaluations]:
-        worst = max(poor, key=lambda x: x.missing)
-        reason = next(x.reason for x in found.missing if x.candidate == worst.name)
+        shares = (f"{x.missing:,} of the {x.evaluations:,} scores of {x.name}" for x in poor)
+        reason = next(x.reason for x in found.missing if x.candidate == poor[0].name)
         warnings.warn(
-            f"{worst.missing:,} of the {worst.evaluations:,} scores of {worst.name} are missing, "
-            f"the first for this reason: {reason}",
+            f"missing are {', '.join(shares)}: the first of {poor[0].name} because: {reason}",
             MissingScoresWarning,
             stacklevel=2,
         )

@@ -253,7 +253,7 @@ class Scores:
         reason = last.reason if last else next(iter(self.reasons.values()))
         error: Exception | None = next((x.problem for x in self._failed if x.problem), None)
         if not scores:
-            said = f"has returned no score yet: {reason}"
+            said = f"has returned no score yet: {reason}; once it works, make the same call again"
             if reason == NO_SCORE:
                 said = "returned None, and no score has come yet; it must return a number"
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import ssl
 from collections.abc import Callable
@@ -34,9 +35,12 @@ def run(options: Options, say: Callable[[str], None]) -> None:
     """Serve a study; return when that was ended by SIGTERM or Ctrl-C, and all is answered."""
     try:
         from uli_fast.service import server
+
+        importlib.import_module("jinja2")  # what the page needs is missed before it listens
     except ImportError as problem:
         raise MissingExtraError(
-            f"uli serve needs uvicorn: pip install uvicorn ({problem})"
+            "uli serve needs uvicorn, h11, jinja2 and markupsafe: "
+            f"pip install 'uvicorn<0.55' h11 jinja2 markupsafe ({problem})"
         ) from None
     from uli_fast.service.app import Service
     from uli_fast.service.page import WatchedService

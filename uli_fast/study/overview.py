@@ -25,7 +25,7 @@ class ArmLine(NamedTuple):
     rewards: int
     missing: int
     pending: int
-    mean: float | None  # of the outcomes that were learned from
+    mean: float | None  # of the outcomes that were learned from, if it is in the interval
     low: float
     high: float
 

@@ -45,8 +45,8 @@ SABOTAGES = (
     Sabotage(
         "watch: means lie where the interval does not reach",
         "uli_fast.players._arms:Player.means",
-        "np.clip(means, low, high)",
-        "high + 1.0",
+        "((means < low) | (means > high))",
+        "(means < low)",
         "tests/study/test_held.py::test_means_that_are_shown_lie_in_their_intervals[SE]",
     ),
     Sabotage(

@@ -127,7 +127,7 @@ def intervals(o: Overview) -> Figure | None:
     late = [m for m in moments if x.at(m.settled) >= 0.1] or list(moments)
     seen: list[float] = []
     for m in late:
-        seen += m.intervals[shown].ravel().tolist() + m.means[shown].tolist()
+        seen += m.intervals[shown].ravel().tolist()
     y = around(seen)
     plot, labels, ends = Plot(words.plain(_interval_title(o)), HIGH), [], _dropped_at(o)
     plot.axes(x.ticks(), y.ticks())
@@ -163,8 +163,9 @@ def intervals(o: Overview) -> Figure | None:
         plot.svg(),
         "mean outcome",
         "plays settled",
-        f"{_title_arms(o, shown)}Lines are means of what was learned from, bands what the "
-        "guarantee's own intervals leave possible; a cross is where an arm was dropped.",
+        f"{_title_arms(o, shown)}Lines are means of what was learned from, where these lie in "
+        "the arm's interval; bands are what the guarantee's own intervals leave possible; a cross "
+        "is where an arm was dropped.",
         ("event", "time", "outcomes", *(_head(o, a) for a in shown)),
         _rows(o, lambda m: [_between(m, a) for a in shown]),
         wide=True,
