@@ -121,11 +121,6 @@ class ArmLearner(Learner):
     def _player(self, labels: Labels, low: float, high: float) -> Player:
         raise NotImplementedError
 
-    def _check_parameters(self) -> None:
-        """Normalise delta and R of a frozen dataclass."""
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
-        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
-
 
 def new_states(law: Law) -> ArmState:
     """Allocate the states of K-armed runs, one for each stream of the law."""

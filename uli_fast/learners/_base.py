@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from uli_fast._support.fingerprint import attributes, fingerprint, is_users
 from uli_fast.errors import GuaranteeWarning, NoGuaranteeError
 from uli_fast.guarantees import Guarantee
+from uli_fast.learners._parameters import checks_of
 
 
 class Learner:
@@ -26,6 +27,14 @@ class Learner:
     draws: ClassVar[bool] = False
     # How it goes through a log, by the way in which arms were assigned; {} if it cannot.
     reads_logs: ClassVar[Mapping[str, str]] = {}
+
+    def __post_init__(self) -> None:
+        kind: type = type(self)
+        for name, check in checks_of(kind):
+            given = getattr(self, name)
+            kept = check(name, given)
+            if kept is not given:
+                object.__setattr__(self, name, kept)
 
     @cached_property
     def own_code(self) -> dict[str, str]:

@@ -15,6 +15,7 @@ from uli_fast.guarantees import FORMS, Guarantee, describe_arms
 from uli_fast.guarantees.betting_plan import Planned, plan
 from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
 from uli_fast.learners._betting import CoinRuns, new_bets, new_books
+from uli_fast.learners._parameters import noise, probability, whole
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -67,15 +68,11 @@ class BettingElimination(ArmLearner):
     'placebo'
     """
 
-    delta: float = 0.05
-    leader: int = 2
-    R: float | None = None
+    delta: float = probability(0.05)
+    leader: int = whole(2, most=MOST_PLAYS)
+    R: float | None = noise()
     has_event: ClassVar[bool] = True
     reads_logs: ClassVar[Mapping[str, str]] = {"any": "queues", "randomized": "blocks"}
-
-    def __post_init__(self) -> None:
-        self._check_parameters()
-        object.__setattr__(self, "leader", _check.whole("leader", self.leader, most=MOST_PLAYS))
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
         """Return the promise F, before anything is played.

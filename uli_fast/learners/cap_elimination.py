@@ -26,6 +26,7 @@ from uli_fast.guarantees.phase_bounds import (
     cap_quantiles,
 )
 from uli_fast.learners._linear import noise_of, refuse_beyond
+from uli_fast.learners._parameters import noise, optional, shared_probability
 from uli_fast.learners._sets import PhaseRun, SetLearner, Work
 from uli_fast.problems import kinds
 
@@ -79,18 +80,12 @@ class CapElimination(SetLearner):
     True True
     """
 
-    delta: float = 0.05
-    R: float | None = None
-    theta_norm: float | None = None
+    delta: float = shared_probability(0.05)
+    R: float | None = noise()
+    theta_norm: float | None = optional(_check.positive)
 
     # Whether means may have any constant in common.
     any_intercept: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
-        if self.theta_norm is not None:
-            object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
         """Return the promise F, before anything is played.

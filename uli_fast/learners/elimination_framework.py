@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uli_fast import _check
 from uli_fast._typing import B1, F64, I64
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RuleError
 from uli_fast.guarantees import Guarantee, describe_arms, ratio_by_round
 from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
+from uli_fast.learners._parameters import noise, positive, probability
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -73,14 +73,13 @@ class EliminationFramework(ArmLearner):
 
     rule: Callable[[I64, F64, B1, int], B1]
     f: Callable[[float, float], float]
-    beta: float = 1.0
-    delta: float = 0.05
-    R: float | None = None
+    beta: float = positive(1.0)
+    delta: float = probability(0.05)
+    R: float | None = noise()
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
 
     def __post_init__(self) -> None:
-        self._check_parameters()
-        object.__setattr__(self, "beta", _check.positive("beta", self.beta))
+        super().__post_init__()
         for name in ("rule", "f"):
             if not callable(getattr(self, name)):
                 raise ArgumentError(name, f"must be callable, got {getattr(self, name)!r}")

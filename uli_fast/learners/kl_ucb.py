@@ -12,6 +12,7 @@ import numpy as np
 from uli_fast._typing import F64, I64
 from uli_fast.learners._arms import ArmBatch, new_states
 from uli_fast.learners._optimism import OptimisticLearner
+from uli_fast.learners._parameters import noise, probability
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -48,15 +49,12 @@ class KLUCB(OptimisticLearner):
     True True
     """
 
-    delta: float = 0.05
-    R: float | None = None
+    delta: float = probability(0.05)
+    R: float | None = noise()
 
     why_no_guarantee = (
         "no F_ULI holds for KL-UCB: log t grows, so that every worse arm comes back for ever"
     )
-
-    def __post_init__(self) -> None:
-        self._check_parameters()
 
     def rule(self, R: float = 0.5) -> Any:
         """Return the bonus R sqrt(2 log t / N) of Gaussian kl, for R on the learner's scale."""

@@ -15,6 +15,7 @@ from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
 from uli_fast.learners._linear import noise_of, on_vertices, started, units_of
+from uli_fast.learners._parameters import noise, positive, probability
 
 if TYPE_CHECKING:
     from uli_fast.kernels.arms.state import ArmState, RoundRecord
@@ -55,16 +56,11 @@ class LinUCB(ArmLearner):
     2
     """
 
-    delta: float = 0.05
-    R: float | None = None
-    theta_norm: float = 1.0
+    delta: float = probability(0.05)
+    R: float | None = noise()
+    theta_norm: float = positive(1.0)
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
     baseline: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
-        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
-        object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
     def reduced(self, problem: Any) -> Any:
         """Return the problem on the vertices of its arm set, if it has one."""

@@ -45,6 +45,7 @@ from uli_fast.learners._linear_blocks import (
     open_block,
     redesign,
 )
+from uli_fast.learners._parameters import noise, optional, probability, word
 from uli_fast.learners._sets import BlockLog, PlayBlock, Work
 
 if TYPE_CHECKING:
@@ -113,22 +114,16 @@ class LinearElimination(ArmLearner):
     0 2
     """
 
-    delta: float = 0.05
-    schedule: LinearSchedule = "sharp"
-    R: float | None = None
-    prior_gap: float | None = None
-    theta_norm: float | None = None
+    delta: float = probability(0.05)
+    schedule: LinearSchedule = word("sharp", SCHEDULES)
+    R: float | None = noise()
+    prior_gap: float | None = optional(_check.positive)
+    theta_norm: float | None = optional(_check.positive)
     known_intercept: bool = True
     has_event: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check.one_of("schedule", self.schedule, SCHEDULES)
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
-        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
-        for name in ("prior_gap", "theta_norm"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, _check.positive(name, value))
+        super().__post_init__()
         if type(self.known_intercept) is not bool:
             raise ArgumentError("known_intercept", f"must be a bool, got {self.known_intercept!r}")
         if self.schedule == "paper":

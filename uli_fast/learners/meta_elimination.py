@@ -21,6 +21,7 @@ from uli_fast.guarantees import ArmsInfo, Guarantee, formula, read_arms
 from uli_fast.guarantees.phase_bounds import noise_bound, rounded_up, table
 from uli_fast.learners._adversarial.bases import Base, log_term, loss_kind, losses_of, saturated
 from uli_fast.learners._adversarial.phases import AdversarialLearner, PlannedPhase
+from uli_fast.learners._parameters import optional, shared_probability, word
 from uli_fast.learners.exp3p import Exp3P
 from uli_fast.learners.geometric_hedge import GeometricHedge, rank_of
 from uli_fast.problems import kinds
@@ -104,15 +105,12 @@ class MetaElimination(AdversarialLearner):
     """
 
     base: Any = field(default_factory=Exp3P)
-    delta: float = 0.05
-    mode: MetaMode = "paper"
-    sigma: float | None = None
+    delta: float = shared_probability(0.05)
+    mode: MetaMode = word("paper", MODES)
+    sigma: float | None = optional(_check.subgaussian)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        _check.one_of("mode", self.mode, MODES)
-        if self.sigma is not None:
-            object.__setattr__(self, "sigma", _check.subgaussian("sigma", self.sigma))
+        super().__post_init__()
         if not isinstance(self.base, Base) or isinstance(self.base, type):
             raise ArgumentError(
                 "base", f"must be an object with methods g and start_phase, got {self.base!r}"

@@ -15,6 +15,7 @@ from uli_fast._typing import B1, I64, U64, Play
 from uli_fast.errors import ArgumentError, GuaranteeWarning, HorizonTooLargeError
 from uli_fast.guarantees import Guarantee, describe_model
 from uli_fast.guarantees.model_boxes import ModelSize, log_term
+from uli_fast.learners._parameters import checked, positive, probability, whole, word
 from uli_fast.learners._policies.models import (
     KnownModel,
     allowed_actions,
@@ -85,20 +86,12 @@ class ModelElimination(PolicyLearner):
     True
     """
 
-    delta: float = 0.05
-    play: Play = "deterministic"
-    pooled: bool = False
-    growth: float = 0.1
-    first: int = 16
+    delta: float = probability(0.05)
+    play: Play = word("deterministic", PLAYS)
+    pooled: bool = checked(False, _check.flag)
+    growth: float = positive(0.1)
+    first: int = whole(16, most=_check.LARGEST_HORIZON)
     engines: ClassVar[tuple[str, ...]] = ("skip", "rounds")
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
-        _check.one_of("play", self.play, PLAYS)
-        object.__setattr__(self, "pooled", _check.flag("pooled", self.pooled))
-        object.__setattr__(self, "growth", _check.positive("growth", self.growth))
-        first = _check.whole("first", self.first, most=_check.LARGEST_HORIZON)
-        object.__setattr__(self, "first", first)
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return the promise F, before anything is played. Rounds are episodes.

@@ -15,6 +15,7 @@ from uli_fast._typing import I64
 from uli_fast.errors import ArgumentError, NoGuaranteeError, OwnLearnerError, RuleError
 from uli_fast.guarantees import Guarantee, ratio_by_round, read_arms
 from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
+from uli_fast.learners._parameters import probability
 
 if TYPE_CHECKING:
     from uli_fast.kernels.arms.state import ArmState, RoundRecord
@@ -121,13 +122,14 @@ class OwnLearner(ArmLearner):
     update: Callable[[Any, int, float], Any] | None = None
     name: str | None = None
     claim: Callable[[int, float, float], float] | None = None
-    delta: float = 0.05
+    delta: float = probability(0.05)
 
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
     returns: ClassVar[bool] = True
     draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if hasattr(self.make, "choose") and not isinstance(self.make, type):
             raise ArgumentError(
                 "make", "pass the class, not an instance: every run needs a fresh one"
@@ -142,7 +144,6 @@ class OwnLearner(ArmLearner):
             _check.function("claim", self.claim)
         if self.name is not None and "(" in _check.key("name", self.name):
             raise ArgumentError("name", f"must hold no parenthesis, got {self.name!r}")
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
 
     def __repr__(self) -> str:
         return f"{self.title}(OwnLearner, delta={self.delta:g})"

@@ -14,6 +14,7 @@ from uli_fast._typing import Form
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee, describe_arms, formula
 from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
+from uli_fast.learners._parameters import noise, probability
 
 if TYPE_CHECKING:
     from uli_fast._check import Bounds, Labels
@@ -53,13 +54,10 @@ class PhasedElimination(ArmLearner):
     8 0
     """
 
-    delta: float = 0.05
-    R: float | None = None
+    delta: float = probability(0.05)
+    R: float | None = noise()
     has_event: ClassVar[bool] = True
     reads_logs: ClassVar[Mapping[str, str]] = {"any": "queues", "randomized": "queues"}
-
-    def __post_init__(self) -> None:
-        self._check_parameters()
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
         """Return the promise F, before anything is played.

@@ -19,6 +19,7 @@ from uli_fast._typing import B1, F64, I8, I64, U64, Method, Schedule
 from uli_fast.errors import ArgumentError, NoGuaranteeError, PolicySearchError
 from uli_fast.guarantees import Guarantee
 from uli_fast.guarantees.policy_schedule import PhasePlan, Size, plan
+from uli_fast.learners._parameters import checked, shared_probability, whole, word
 from uli_fast.learners._policies.policy_sets import PolicySet
 from uli_fast.learners._policies.runs import PhaseNote, PolicyLearner, PolicyRun
 from uli_fast.learners._policies.searched_sets import SearchedSet, too_many
@@ -72,17 +73,11 @@ class PolicyElimination(PolicyLearner):
     '7e+06'
     """
 
-    delta: float = 0.05
-    schedule: Schedule | tuple[float, float] = "proved"
-    method: Method = "auto"
-    node_cap: int = 10**7
+    delta: float = shared_probability(0.05)
+    schedule: Schedule | tuple[float, float] = checked("proved", _check.schedule)
+    method: Method = word("auto", METHODS)
+    node_cap: int = whole(10**7)
     engines: ClassVar[tuple[str, ...]] = ("skip", "rounds")
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        object.__setattr__(self, "schedule", _check.schedule("schedule", self.schedule))
-        _check.one_of("method", self.method, METHODS)
-        object.__setattr__(self, "node_cap", _check.whole("node_cap", self.node_cap))
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return the promise F, before anything is played. Rounds are episodes.

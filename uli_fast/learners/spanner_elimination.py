@@ -21,6 +21,7 @@ from uli_fast.geometry.spanners import MODES, NULL, Spanner, check_factor
 from uli_fast.guarantees import Guarantee, formula
 from uli_fast.guarantees.phase_bounds import spanner_size
 from uli_fast.learners._linear import noise_of, refuse_beyond
+from uli_fast.learners._parameters import checked, noise, positive, shared_probability, word
 from uli_fast.learners._sets import PhaseRun, SetLearner
 from uli_fast.learners._sharp_spanner import SharpPhases
 from uli_fast.learners._spanner_sets import SpannedPhases
@@ -85,25 +86,20 @@ class SpannerElimination(SetLearner):
     True True
     """
 
-    delta: float = 0.05
-    C: float = 1.2
-    schedule: SpannerSchedule = "sharp"
-    mode: SpannerMode = "soft"
-    R: float | None = None
-    theta_norm: float = 1.0
+    delta: float = shared_probability(0.05)
+    C: float = checked(1.2, lambda name, value: check_factor(value))
+    schedule: SpannerSchedule = word("sharp", SCHEDULES)
+    mode: SpannerMode = word("soft", MODES)
+    R: float | None = noise()
+    theta_norm: float = positive(1.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        object.__setattr__(self, "C", check_factor(self.C))
-        _check.one_of("schedule", self.schedule, SCHEDULES)
-        _check.one_of("mode", self.mode, MODES)
+        super().__post_init__()
         if self.schedule == "sharp" and self.mode != "soft":
             raise ArgumentError(
                 "mode",
                 f"{self.mode!r} is for schedule 'paper': 'sharp' is proved without rank tests",
             )
-        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
-        object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
         """Return the promise F, before anything is played.

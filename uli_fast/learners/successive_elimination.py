@@ -11,6 +11,7 @@ import numpy as np
 from uli_fast._typing import F64, Form
 from uli_fast.guarantees import Guarantee, describe_arms, formula
 from uli_fast.learners._arms import ArmBatch, ArmLearner, indexed, new_states
+from uli_fast.learners._parameters import noise, probability
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -53,13 +54,10 @@ class SuccessiveElimination(ArmLearner):
     True True
     """
 
-    delta: float = 0.05
-    R: float | None = None
+    delta: float = probability(0.05)
+    R: float | None = noise()
     has_event: ClassVar[bool] = True
     reads_logs: ClassVar[Mapping[str, str]] = {"any": "rows", "randomized": "rows"}
-
-    def __post_init__(self) -> None:
-        self._check_parameters()
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
         """Return the promise F, before anything is played.

@@ -12,6 +12,7 @@ from uli_fast import _check
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
+from uli_fast.learners._parameters import noise, probability
 
 if TYPE_CHECKING:
     from uli_fast.kernels.arms.state import RoundRecord
@@ -50,8 +51,8 @@ class ThompsonSampling(ArmLearner):
     0.500
     """
 
-    delta: float = 0.05
-    R: float | None = None
+    delta: float = probability(0.05)
+    R: float | None = noise()
 
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
     baseline: ClassVar[bool] = True
@@ -60,9 +61,6 @@ class ThompsonSampling(ArmLearner):
     why_no_guarantee: ClassVar[str] = (
         "no F_ULI holds for Thompson sampling: every worse arm is drawn again for ever"
     )
-
-    def __post_init__(self) -> None:
-        self._check_parameters()
 
     def guarantee(self, about: Any) -> Guarantee:
         """Raise NoGuaranteeError: every arm keeps a positive chance."""
