@@ -22,10 +22,10 @@ from uli_fast.guarantees.phase_bounds import noise_bound, rounded_up, table
 from uli_fast.learners._adversarial.bases import Base, log_term, loss_kind, losses_of, saturated
 from uli_fast.learners._adversarial.phases import AdversarialLearner, PlannedPhase
 from uli_fast.learners._parameters import optional, shared_probability, word
+from uli_fast.learners._setting import ArmSetting
 from uli_fast.learners.exp3p import Exp3P
 from uli_fast.learners.geometric_hedge import GeometricHedge, rank_of
 from uli_fast.problems import kinds
-from uli_fast.problems.arms import ArmBandit
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -139,10 +139,16 @@ class MetaElimination(AdversarialLearner):
         rounds = 0.0 if least is None else least(features, delta)
         return sharp_mode(checked_g(base, features, delta), log_term(len(features), delta), rounds)
 
-    def check(self, problem: ArmBandit, horizon: int) -> None:
+    def on(self, about: Any) -> ArmSetting:
+        """Return this learner on a bandit or on arms; with sigma, rewards are unbounded."""
+        if self.sigma is None or isinstance(about, ArmSetting | ArmsInfo) or kinds.is_bandit(about):
+            return super().on(about)
+        return super().on(read_arms(about)._replace(low=None))
+
+    def check(self, on: ArmSetting, horizon: int) -> None:
         """Refuse what the base cannot play."""
-        super().check(problem, horizon)
-        if self.sigma is not None and problem.low is not None:
+        super().check(on, horizon)
+        if self.sigma is not None and on.arms.low is not None:
             raise ArgumentError("sigma", "is for unbounded rewards; this problem's are bounded")
 
     def _live(self, labels: Labels, low: float, high: float, live: Live) -> MetaPlayer:
@@ -167,9 +173,9 @@ class MetaElimination(AdversarialLearner):
 
         return phase
 
-    def phase_lengths(self, features: F64, horizon: int) -> list[int]:
+    def phase_lengths(self, about: Any, horizon: int) -> list[int]:
         """Return T_1, T_2, ... of every phase that can begin by the horizon."""
-        phase, lengths = self.schedule(features, horizon), list[int]()
+        phase, lengths = self.schedule(self.on(about).features, horizon), list[int]()
         while sum(lengths) < horizon:
             lengths.append(phase(len(lengths) + 1).rounds)
         return lengths
@@ -206,7 +212,7 @@ class MetaElimination(AdversarialLearner):
         NoGuaranteeError
             Nothing is proved for this case.
         """
-        info = read_arms(about)
+        info = self.on(about).proved_arms
         if not _is_own(self.base):  # a subclass is another algorithm
             return self._claim(info, formula("user", form) == "user")
         dimension = info.K if self.base.losses == "unit" else self._rank(info)
@@ -233,10 +239,8 @@ class MetaElimination(AdversarialLearner):
             {"factor": mode.factor} if form == "paper" else {"multiplier": mode.multiplier}
         )
         if self.sigma is not None:
-            # Told about the rewards, not only about the arms.
-            told = isinstance(about, ArmsInfo) or kinds.is_bandit(about)
             parameters |= {"multiplier": mode.multiplier}
-            return self._unbounded(info if told else info._replace(low=None), parameters, form)
+            return self._unbounded(info, parameters, form)
         scale = self._scale(info)
         return Guarantee(formula(f"META-{name}", form), self.delta, parameters, scale)
 

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._support.streams import entropy_of
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
 from uli_fast.learners._parameters import noise, probability
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
     from uli_fast.kernels.arms.state import RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.thompson_sampling import ThompsonPlayer
-    from uli_fast.problems.arms import ArmBandit
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,13 @@ class ThompsonSampling(ArmLearner):
         raise NoGuaranteeError(self.why_no_guarantee)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: ArmSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
         from uli_fast.kernels import thompson_sampling as kernel
 
-        states, R = new_states(law), self.noise_on(problem)
-        shapes = kernel.Shapes(*np.zeros((2, 2, problem.n_arms)))
+        states, R = new_states(law), on.R
+        shapes = kernel.Shapes(*np.zeros((2, 2, on.K)))
 
         def advance(budget: int) -> bool:
             if self.R is None:
@@ -101,7 +102,7 @@ class ThompsonSampling(ArmLearner):
         bounds = _check.reward_range(low, high)
         _check.unit_noise(self.R, bounds)
         labels = _check.labels("arms", arms)
-        return ThompsonPlayer(self, labels, *bounds, _check.seed("seed", seed))
+        return ThompsonPlayer(self, labels, *bounds, entropy_of(_check.seed("seed", seed)))
 
     def revive(
         self, arms: Any, low: float, high: float, extra: Mapping[str, Any]

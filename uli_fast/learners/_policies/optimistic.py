@@ -13,6 +13,7 @@ from uli_fast.errors import NoGuaranteeError, UnsupportedError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._parameters import probability
 from uli_fast.learners._policies.runs import PolicyLearner, PolicyRun
+from uli_fast.learners._setting import PolicySetting
 from uli_fast.problems.tabular_mdp import TabularMDP
 
 
@@ -47,15 +48,15 @@ class OptimisticPolicies(PolicyLearner):
 
     def begin(
         self,
-        problem: TabularMDP,
+        on: PolicySetting,
         words: U64,
         engine: str,
         horizon: int,
         rounds: I64,
     ) -> OptimisticRun:
         """Allocate one replication."""
-        run = OptimisticRun(self, problem, horizon, rounds)
-        run.prepare(words, self.kernel(), self.parameter(problem, horizon))
+        run = OptimisticRun(on, horizon, rounds)
+        run.prepare(words, self.kernel(), self.parameter(on.about, horizon))
         return run
 
 
