@@ -45,7 +45,7 @@ def test_look(versus, play):
 
     def prepare(seed):
         words = np.random.default_rng(seed).integers(1, 2**63, 4).astype(np.uint64)
-        run = learner.begin(mdp, words, "skip", 10**12, np.array([10**12]))
+        run = learner.begin(learner.on(mdp), words, "skip", 10**12, np.array([10**12]))
         run.advance(60)
         return lambda: run.advance(1)
 

@@ -127,7 +127,7 @@ def test_numpy_ucbvi_plays_as_ours_on_the_same_draws(sizes, bonus):
     """None is the real bonus, under which everything is worth H for a long time."""
     mdp, n, learner = mdps.random_dense(*sizes, seed=1), 500, UCBVI(0.1)
     of_one_visit = learner.parameter(mdp, 10**5) if bonus is None else bonus
-    run = OptimisticRun(learner, mdp, n, np.array([n]))
+    run = OptimisticRun(learner.on(mdp), n, np.array([n]))
     run.prepare(stream(SEED, 0), ucbvi, of_one_visit)
     while not run.advance(n):
         pass

@@ -25,7 +25,6 @@ from uli_fast import (
     Exp3P,
     LinearBandit,
     MetaElimination,
-    _check,
     simulate,
 )
 from uli_fast._support.streams import stream, stream_words
@@ -34,6 +33,7 @@ from uli_fast.kernels.arms.state import RoundRecord
 from uli_fast.learners._adversarial.bases import losses_of
 from uli_fast.learners._arms import ArmLearner, new_states
 from uli_fast.learners.geometric_hedge import RHO, whitened
+from uli_fast.simulation.simulate import rounds_to_record
 
 DELTA = 0.1
 SEED = 20_240_101
@@ -107,7 +107,7 @@ def ours(learner: ArmLearner, means: Any, horizon: int, engine: str) -> Case:
 
 def replication(learner: ArmLearner, problem: Any, horizon: int, engine: str) -> Case:
     """Return a replication as ``simulate`` plays it, with its default record."""
-    rounds = _check.recorded_rounds("rounds", None, horizon)
+    rounds = rounds_to_record(None, horizon)
 
     def prepare(seed: int) -> Run:
         plays = np.zeros((1, rounds.size, problem.n_arms), np.int64)
@@ -115,7 +115,7 @@ def replication(learner: ArmLearner, problem: Any, horizon: int, engine: str) ->
         law = problem.law(stream_words(SEED, seed, 1), engine)
 
         def run() -> Any:
-            begun = learner.begin(problem, law, record, engine, horizon)
+            begun = learner.begin(learner.on(problem), law, record, engine, horizon)
             budget = (1 << 22) // problem.n_arms
             while not begun.advance(budget):
                 budget *= 2

@@ -118,7 +118,7 @@ def on_a_ball(learner: CapElimination, d: int, T: int) -> Case:
         problem = LinearBandit(0.9 * theta / np.linalg.norm(theta), arm_set=Ball(d))
 
         def run() -> None:
-            played = learner.begin(problem, stream(SEED, seed), "skip", T)
+            played = learner.begin(learner.on(problem), stream(SEED, seed), "skip", T)
             while not played.advance():
                 pass
 

@@ -56,7 +56,7 @@ def two_looks(name: str, seed: int) -> tuple[Look, Look]:
     """Return two looks in a row with the same actions left; the constraint binds at the second."""
     T = 10**12
     learner = uli.ModelElimination(0.1, "stochastic")
-    run = learner.begin(problem_of(name), stream(7, seed), "skip", T, np.array([T]))
+    run = learner.begin(learner.on(problem_of(name)), stream(7, seed), "skip", T, np.array([T]))
     while run.course.clock[2] < SKIPPED[name]:
         run.advance(1)
     for _ in range(500):

@@ -1,1 +1,1 @@
-"""Programs: report, check, growth, compat, races; and the figures they read."""
+"""Programs: report, check, growth, walk, compat, races; and the figures they read."""

@@ -163,7 +163,7 @@ def seconds_a_look(size: tuple[int, int, int], play: Play, looks: int) -> float:
     problem, learner = uli.mdps.random_dense(*size, seed=1), uli.ModelElimination(DELTA, play)
     uli.simulate(learner, problem, 1)  # compiles
     for _ in range(2):
-        run = learner.begin(problem, stream(1, 0), "skip", T, np.array([T]))
+        run = learner.begin(learner.on(problem), stream(1, 0), "skip", T, np.array([T]))
         begun = time.process_time()
         while run.course.clock[2] < looks and not run.advance(1):
             pass

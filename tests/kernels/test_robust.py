@@ -31,7 +31,7 @@ def test_duals_are_solved_by_halving_alone(make, seed, monkeypatch):
     attain, halved = robust.attain, robust.choose_within.py_func
     learner = uli.ModelElimination(0.2, "stochastic", growth=0.3, first=4)
     run = learner.begin(
-        make(seed), np.arange(1, 5).astype(np.uint64), "skip", 10**6, np.ones(1, int)
+        learner.on(make(seed)), np.arange(1, 5).astype(np.uint64), "skip", 10**6, np.ones(1, int)
     )
     H, binding = run.view.r.shape[0], 0
     for _ in range(12):

@@ -25,7 +25,7 @@ def looks_of(problem, play, pooled=False, n=40, seed=0):
     """Yield a run after each of its first n looks."""
     learner = uli.ModelElimination(0.2, play, pooled, growth=0.3, first=4)
     words = np.random.default_rng(seed).integers(1, 2**63, 4).astype(np.uint64)
-    run = learner.begin(problem, words, "skip", 10**9, np.array([10**9]))
+    run = learner.begin(learner.on(problem), words, "skip", 10**9, np.array([10**9]))
     for _ in range(n):
         over = run.advance(1)
         yield run

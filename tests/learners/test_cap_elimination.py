@@ -37,7 +37,8 @@ def test_equals_naive_on_the_same_draws(d, noise, engine):
     axes = chart.axes * np.eye(d) if chart.axes.ndim == 0 else chart.axes
     theta = 0.3 * rng.standard_normal(d) / region.largest_norm() / math.sqrt(d)
     problem = uli.LinearBandit(theta, arm_set=region, noise=noise)
-    run = CAPS(0.1, R=1.0).begin(problem, stream(5, 0), engine, 10**18)
+    learner = CAPS(0.1, R=1.0)
+    run = learner.begin(learner.on(problem), stream(5, 0), engine, 10**18)
     phases = 2 if engine == "rounds" else 6
     for _ in range(phases):
         run.advance()
@@ -92,7 +93,7 @@ def lost(phases, theta):
 
 def check_run(learner, problem, chart, seed, phases=9):
     """Play phases and return whether a gap was beyond F, or the best arm was lost."""
-    run = learner.begin(problem, stream(seed, 0), "skip", 10**18)
+    run = learner.begin(learner.on(problem), stream(seed, 0), "skip", 10**18)
     bound, bad = learner.guarantee(problem), False
     inner = np.asarray(
         chart.axes * problem.slope if chart.axes.ndim == 0 else problem.slope @ chart.axes

@@ -149,7 +149,8 @@ def path(engine, means, table, T):
     record = RoundRecord(
         rounds, np.zeros((1, rounds.size, len(means)), np.int64), np.zeros((1, 1), np.int64)
     )
-    run = uli.KLUCB().begin(problem, known, record, engine, T)
+    on = uli.KLUCB().on(problem)
+    run = on.learner.begin(on, known, record, engine, T)
     while not run.advance(1 << 10):
         pass
     return record.plays.tolist(), run.states.last.tolist()

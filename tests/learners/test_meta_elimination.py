@@ -99,7 +99,7 @@ def test_phases_last_as_long_as_the_paper_says():
     # The first phase lasts 415 872 K log(20 K / delta) rounds.
     first = uli.MetaElimination(delta=delta).schedule(np.zeros((K, 0)), None)(1).rounds
     assert first == math.ceil(415_872 * K * math.log(20 * K / delta))
-    assert uli.MetaElimination().phase_lengths(np.zeros((problem.n_arms, 0)), first + 1)[0] == first
+    assert uli.MetaElimination().phase_lengths(problem.n_arms, first + 1)[0] == first
 
 
 # Proved constants, on gaps where something happens: .9 and .6 must be gone by the ends
@@ -107,8 +107,8 @@ def test_phases_last_as_long_as_the_paper_says():
 GAPS = np.array([0.0, 0.9, 0.6, 0.05])
 
 
-def assert_eliminates_in_time(runs, learner, features):
-    lengths = learner.phase_lengths(features, runs.horizon)
+def assert_eliminates_in_time(runs, learner, arms):
+    lengths = learner.phase_lengths(arms, runs.horizon)
     ends = np.cumsum(lengths)
     assert runs.horizon == ends[2]
     for a, gap in enumerate(GAPS):
@@ -126,9 +126,9 @@ def assert_eliminates_in_time(runs, learner, features):
 
 
 def whole_runs(learner, replications, seed):
-    lengths = learner.phase_lengths(np.zeros((4, 0)), 1)
+    lengths = learner.phase_lengths(4, 1)
     while len(lengths) < 3:
-        lengths = learner.phase_lengths(np.zeros((4, 0)), sum(lengths) + 1)
+        lengths = learner.phase_lengths(4, sum(lengths) + 1)
     problem = uli.BernoulliBandit(0.95 - GAPS)
     # One thread: sixteen runs share the lanes of a block, and cost no more than one.
     return uli.simulate(learner, problem, sum(lengths[:3]), replications, seed=seed)
@@ -136,21 +136,21 @@ def whole_runs(learner, replications, seed):
 
 def test_whole_runs_with_the_papers_constants():
     learner = uli.MetaElimination(uli.Exp3P(), 0.05)
-    assert_eliminates_in_time(whole_runs(learner, 16, 20), learner, np.zeros((4, 0)))
+    assert_eliminates_in_time(whole_runs(learner, 16, 20), learner, 4)
 
 
 def test_whole_runs_with_the_sharp_constants():
     for constant in (None, 75):
         learner = uli.MetaElimination(uli.Exp3P(constant=constant), 0.05, mode="sharp")
         runs = whole_runs(learner, 64, 21)
-        assert_eliminates_in_time(runs, learner, np.zeros((4, 0)))
+        assert_eliminates_in_time(runs, learner, 4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_three_hundred_whole_runs(mode):
     learner = uli.MetaElimination(uli.Exp3P(), 0.05, mode=mode)
-    assert_eliminates_in_time(whole_runs(learner, 300, 22), learner, np.zeros((4, 0)))
+    assert_eliminates_in_time(whole_runs(learner, 300, 22), learner, 4)
 
 
 @pytest.mark.slow
@@ -461,7 +461,7 @@ def test_a_users_base():
     g = learner.base.g(np.zeros((3, 0)), 0.1 / (2 * math.log2(1001) ** 2))
     closed = learner.guarantee(3, form="paper").bound(1000)
     assert closed == pytest.approx(math.sqrt(4608 * g / 1000))
-    lengths = np.cumsum(learner.phase_lengths(np.zeros((3, 0)), 10**6)).tolist()
+    lengths = np.cumsum(learner.phase_lengths(3, 10**6)).tolist()
     for m, end in enumerate(lengths, start=1):
         assert learner.guarantee(3).bound(end) == 2.0 ** (-(m - 1) / 2)
 

@@ -110,7 +110,7 @@ def blocks_of(problem, play, n=12, seed=0, T=10**6, pooled=False):
     """Yield a run after each of its first n looks."""
     learner = learner_of(play, pooled)
     words = np.random.default_rng(seed).integers(1, 2**63, 4).astype(np.uint64)
-    run = learner.begin(problem, words, "skip", T, np.array([T]))
+    run = learner.begin(learner.on(problem), words, "skip", T, np.array([T]))
     for _ in range(n):
         over = run.advance(1)
         yield run

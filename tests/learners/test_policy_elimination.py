@@ -196,7 +196,7 @@ def check_phases(mdp, schedule, phases, seed, engine="skip"):
     """
     learner = uli.PolicyElimination(0.1, schedule)
     horizon = sum(learner.plan(size_of(*mdp_size(mdp)), m).episodes for m in range(1, phases + 1))
-    run = learner.begin(mdp, stream(seed, 0), engine, horizon, np.array([horizon]))
+    run = learner.begin(learner.on(mdp), stream(seed, 0), engine, horizon, np.array([horizon]))
     P, r, mu = truth(mdp)
     everything = naive.all_policies(*mdp_size(mdp))
     value = naive.values(everything, r, P, np.zeros_like(r)) @ mu

@@ -144,7 +144,7 @@ def test_many_states_of_one_stage_are_chosen_as_by_enumeration():
     traces = []
     for method in ("plain", "trie"):
         learner = Shrunk(0.1, method=method, log_iota=1e-3, length=600)
-        run = learner.begin(mdp, stream(1, 0), "rounds", 600, np.array([600]))
+        run = learner.begin(learner.on(mdp), stream(1, 0), "rounds", 600, np.array([600]))
         run.active = policy_sets.PolicySet(mdp.decision_points, A, listed)
         traces.append(trace_of_run(run)[0])
     assert (traces[0] == traces[1]).all()

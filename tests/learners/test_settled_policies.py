@@ -76,7 +76,7 @@ def test_a_block_of_episodes_adds_to_the_recorded_regret():
 def test_a_full_ledger_makes_room_for_a_settled_policy():
     mdp = uli.TabularMDP(np.ones((1, 1, 1, 1)), np.ones((1, 1, 1)))
     learner = uli.PolicyElimination(0.1)
-    run = learner.begin(mdp, stream(1, 0), "skip", 1000, np.array([1000]))
+    run = learner.begin(learner.on(mdp), stream(1, 0), "skip", 1000, np.array([1000]))
     run.policy_log.size[0] = full = len(run.policy_log.policy)
     run.policy_log.policy[:, 0, 0] = np.arange(1, full + 1)  # others that were played before
     assert run.advance(1)

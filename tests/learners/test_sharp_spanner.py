@@ -90,7 +90,7 @@ def test_the_bound_is_the_one_from_the_page(seed):
 
 def follow(learner, problem, seed, phases, looked=()):
     """Play phases; hold each to F, to its own bound, and to what its proof says of it."""
-    run = SpannerRun(learner, problem, stream(seed, 0), "skip", 10**18)
+    run = SpannerRun(learner.on(problem), stream(seed, 0), "skip", 10**18)
     inside, bound = run.phases, learner.guarantee(problem)
     best = inside.region.maximize(problem.theta)[0]
     top, d = float(problem.slope @ best), problem.dimension

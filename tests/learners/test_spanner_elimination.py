@@ -60,7 +60,7 @@ def test_the_trap_is_escaped_in_four_hundred_runs(way):
     problem = uli.LinearBandit([0.5, 0.0], TRAP)
     learner = uli.SpannerElimination(0.1, C=1.1, R=1.0, **WAYS[way])
     for r in range(400):
-        run = SpannerRun(learner, problem, stream(1, r), "skip", 10**18)
+        run = SpannerRun(learner.on(problem), stream(1, r), "skip", 10**18)
         for m in range(1, 9):
             run.advance()
             played = np.array([block.arm for block in run.log.blocks if block.phase == m])
@@ -118,7 +118,7 @@ def check_instance(name, d, C, mode, seed, horizon=10**12, looked=range(11)):
 
 def spanner_is_one(learner, problem, seed, looked):
     """Every spanner that is looked at, on its own active set, by another solver."""
-    run = SpannerRun(learner, problem, stream(seed, 0), "skip", 10**18)
+    run = SpannerRun(learner.on(problem), stream(seed, 0), "skip", 10**18)
     for i in range(11):  # 10^12 rounds and more
         oracle, _, _ = run.phases.active(run.phases.phase + 1)
         run.advance()
@@ -258,7 +258,7 @@ def test_arms_keep_their_numbers(name, way):
     arms = NUMBERED[name]
     problem = uli.LinearBandit(np.full(arms.shape[1], 0.3), arms)
     learner = uli.SpannerElimination(0.1, R=1.0, **WAYS[way])
-    run = SpannerRun(learner, problem, stream(1, 0), "skip", 10**12)
+    run = SpannerRun(learner.on(problem), stream(1, 0), "skip", 10**12)
     while not run.advance():
         pass
     first = {arm.tobytes(): a for a, arm in reversed(list(enumerate(arms)))}
@@ -289,7 +289,7 @@ def test_rounds_and_skip_agree_in_law():
     for engine, seed in (("skip", 1), ("rounds", 2)):
         values = []
         for r in range(200):
-            run = SpannerRun(learner, problem, stream(seed, r), engine, 10**18)
+            run = SpannerRun(learner.on(problem), stream(seed, r), engine, 10**18)
             run.advance()
             values.append(run.phases.theta[0])
         theta[engine] = values

@@ -40,7 +40,7 @@ def tally(trace):
 
 def begun(learner, mdp, T, seed=0, rounds=None):
     """Return the run that simulate would play."""
-    return learner.begin(mdp, stream(seed, 0), "rounds", T, np.array(rounds or [T]))
+    return learner.begin(learner.on(mdp), stream(seed, 0), "rounds", T, np.array(rounds or [T]))
 
 
 def play_to(run, t, budget=10**9):

@@ -130,7 +130,7 @@ class TestDecisions:
         H, S, A = problem.rewards.shape
         table = draw_table(problem, learner, T, seed=2)
         source = TableSource(table.copy(), problem, learner)
-        run = learner.begin(problem, table, "rounds", T, np.array([T]))
+        run = learner.begin(learner.on(problem), table, "rounds", T, np.array([T]))
         player = started(problem, learner)
         for t in range(T):
             decision = player.ask()

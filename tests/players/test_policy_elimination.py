@@ -118,7 +118,7 @@ def test_immediate_tells_give_the_decisions_of_the_simulation(problem, method):
     T, learner = 450, uli.PolicyElimination(0.1, method=method)
     player = started(problem, learner)
     policies = drive(player, World(problem, 5), T)
-    run = learner.begin(problem, stream(5, 0), "rounds", T, np.array([T]))
+    run = learner.begin(learner.on(problem), stream(5, 0), "rounds", T, np.array([T]))
     for t in range(T):
         run.advance(1)
         assert (policies[t] == run.path.pi).all(), t
@@ -140,7 +140,7 @@ def test_the_simulation_s_own_schedule_is_followed(real_phases):
     assert player.quota == learner.plan(player._size, 1).episodes < 60
     with pytest.warns(SaturationWarning, match="phase 1 ended saturated"):
         policies = drive(player, world, player.quota)
-    run = learner.begin(SPARSE, stream(1, 0), "rounds", 10**6, np.array([10**6]))
+    run = learner.begin(learner.on(SPARSE), stream(1, 0), "rounds", 10**6, np.array([10**6]))
     for policy in policies:
         run.advance(1)
         assert (policy == run.path.pi).all()

@@ -15,6 +15,7 @@ import pytest
 from scipy.stats import binom
 
 import uli_fast as uli
+from uli_fast.guarantees import ArmsInfo
 
 PAPER = functools.partial(uli.LinearElimination, schedule="paper")
 
@@ -55,7 +56,7 @@ def successive(width, rng):
 
 def phased(width, rng):
     learner = uli.PhasedElimination(DELTA, R=0.25)
-    first = K * learner.quotas(K, 1, (-math.inf, math.inf))[0]
+    first = K * learner.quotas(ArmsInfo(K, low=None, high=None), 1)[0]
     return on_arms(learner, 0.25 * width, rng, first, first)
 
 

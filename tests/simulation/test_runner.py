@@ -15,7 +15,7 @@ from uli_fast._support.progress import Progress
 from uli_fast._support.streams import stream_words
 from uli_fast.errors import RewardsExhaustedError
 from uli_fast.simulation import checkpoints, runner
-from uli_fast.simulation.outcomes import ArmOutcome, RunSetting
+from uli_fast.simulation.outcomes import ArmOutcome, RunPlan
 
 COINS = uli.BernoulliBandit([0.7, 0.5, 0.45])
 NORMALS = uli.GaussianBandit([0.7, 0.5, 0.45], sigma=0.3)
@@ -267,10 +267,10 @@ def test_a_group_is_not_done_before_its_last_replication():
 
 def test_groups_are_small_where_arms_and_recorded_rounds_are_many():
     rounds, arms = np.arange(1, 101), uli.BernoulliBandit(np.full(1000, 0.5))
-    setting = RunSetting(uli.UCB(), arms, 10**4, "rounds", 256, rounds, 1)
-    few = ArmOutcome(replace(setting, problem=uli.BernoulliBandit([0.5, 0.4])), False)
+    plan = RunPlan(uli.UCB().on(arms), 10**4, "rounds", 256, rounds, 1)
+    few = ArmOutcome(replace(plan, on=uli.UCB().on(uli.BernoulliBandit([0.5, 0.4]))), False)
     assert few.largest_group >= runner.LARGEST_GROUP
-    many = ArmOutcome(setting, False)
+    many = ArmOutcome(plan, False)
     assert 8 * 1000 * rounds.size * many.largest_group <= ArmOutcome.LARGEST_ROOM
 
 
@@ -301,8 +301,8 @@ def test_paths_do_not_depend_on_whether_the_event_has_failed(engine, monkeypatch
 def test_groups_that_are_kept_at_once_lose_nothing(at):
     """One group is kept whole while another one is in the middle of it, at every line."""
     learner, words = uli.LinearElimination(0.1), stream_words(1, 0, 4)
-    setting = RunSetting(learner, LINEAR, 100, "skip", 4, np.array([100]), 1)
-    outcome, groups = ArmOutcome(setting, keep_plays=False), (range(2), range(2, 4))
+    plan = RunPlan(learner.on(LINEAR), 100, "skip", 4, np.array([100]), 1)
+    outcome, groups = ArmOutcome(plan, keep_plays=False), (range(2), range(2, 4))
     first, second = (outcome.begin(group, words[group.start : group.stop]) for group in groups)
     for batch, rounds in ((first, [3, 0]), (second, [5, 101])):  # 101: after the horizon
         while not batch.advance(1000):

@@ -74,9 +74,8 @@ def small_steps(monkeypatch, points=5, chunk=9):
 
 
 def pair(learner, rival, problem, horizon, seed=0, r=0):
-    return coupled_runs.CoupledRun(
-        coupled_runs.Match(learner, rival, problem, horizon, seed), r, threading.Event()
-    )
+    match = coupled_runs.Match(learner.on(problem), rival.on(problem), horizon, seed)
+    return coupled_runs.CoupledRun(match, r, threading.Event())
 
 
 def random_duel(rng):
@@ -147,9 +146,9 @@ def test_a_table_that_grows_changes_nothing():
     own, eliminated = naively(SE, one.table, one.last)
     assert max(eliminated) == one.last
     assert columns // 2 < own[-1].max() <= columns
-    assert (one.counts(SE, np.arange(1, one.last + 1)) == own).all()
+    assert (one.counts(one.match.uli, np.arange(1, one.last + 1)) == own).all()
     rival, _ = naively(UCB, one.table, columns)
-    assert (one.counts(UCB, np.arange(1, columns + 1)) == rival).all()
+    assert (one.counts(one.match.rival, np.arange(1, columns + 1)) == rival).all()
 
 
 @lean_kernel  # law_of counts no references, and so may be called from such ones only
@@ -206,7 +205,7 @@ def test_going_back_repeats_the_path(monkeypatch):
     monkeypatch.setattr(coupled_runs, "CHUNK", 40)
     learner = uli.SuccessiveElimination(0.1, R=0.1)
     one = pair(learner, UCB, uli.BernoulliBandit([0.8, 0.5]), 10**8)
-    path = coupled_runs.CoupledPath(one, UCB, np.arange(10**8 - 9, 10**8 + 1))
+    path = coupled_runs.CoupledPath(one, one.match.rival, np.arange(10**8 - 9, 10**8 + 1))
     columns, filled = one.table.shape[1] - 1, 0
     for _ in range(60):
         before = path.t
@@ -215,17 +214,15 @@ def test_going_back_repeats_the_path(monkeypatch):
         path.advance()
         assert before + 9 < path.t < 10**8
         points = np.linspace(before + 1, path.t, 10).astype(np.int64)
-        assert (path.again(points) == one.counts(UCB, points)).all()
+        assert (path.again(points) == one.counts(one.match.rival, points)).all()
     assert filled >= 5
 
 
 def test_rewards_beyond_the_table_have_the_right_law():
     problem, T = uli.BernoulliBandit([0.55, 0.5]), 20_000
     learner = uli.SuccessiveElimination(0.1, R=0.1)  # settles early: most is drawn afresh
-    plays = [
-        pair(learner, UCB, problem, T, seed=5, r=r).counts(UCB, np.array([T]))[0, 1]
-        for r in range(400)
-    ]
+    pairs = (pair(learner, UCB, problem, T, seed=5, r=r) for r in range(400))
+    plays = [one.counts(one.match.rival, np.array([T]))[0, 1] for one in pairs]
     plain = uli.simulate(UCB, problem, T, 400, seed=6).final_plays[:, 1]
     assert ks_2samp(plays, plain).pvalue > 1e-3
 
@@ -233,7 +230,7 @@ def test_rewards_beyond_the_table_have_the_right_law():
 def test_coupling_correlates_what_both_learners_do():
     problem = uli.BernoulliBandit([0.65, 0.5])
     pairs = [pair(SE, UCB, problem, 10**4, seed=1, r=r) for r in range(60)]
-    both = np.array([(p.regret, p.counts(UCB, np.array([10**4]))[0, 1]) for p in pairs])
+    both = np.array([(p.regret, p.counts(p.match.rival, np.array([10**4]))[0, 1]) for p in pairs])
     assert np.corrcoef(both.T)[0, 1] > 0.3
 
 
@@ -334,7 +331,7 @@ def test_thompson_sampling_draws_on_the_same_table(monkeypatch):
         learner = uli.SuccessiveElimination(0.1, R=0.06)
         one = pair(learner, rival, problem, T, seed=3, r=r)
         own, eliminated = naively(learner, one.table, T)
-        other = one.counts(rival, every.copy())
+        other = one.counts(one.match.rival, every.copy())
         expected = turned(own, other, problem.gaps, eliminated)
         assert one.tau() == expected
         turns += expected is not None
@@ -409,7 +406,7 @@ def test_tables_that_are_too_large_do_not_change_the_law(monkeypatch):
     monkeypatch.setattr(coupled_runs, "LARGEST_TABLE", 1600)
     problem, M = uli.BernoulliBandit([0.7, 0.5]), 400
     alone = uli.simulate(SE, problem, 10**6, M, seed=8).eliminated_at.max(axis=1)
-    match = coupled_runs.Match(SE, UCB, problem, 10**6, 3)
+    match = coupled_runs.Match(SE.on(problem), UCB.on(problem), 10**6, 3)
     last = np.zeros(M)
     match.each(M, 2, lambda pair, r: last.__setitem__(r, pair.last))
     assert 0.2 < (last > 1600).mean() < 0.9  # both kinds are there

@@ -45,7 +45,7 @@ class TableSource:
 
 def played_on(problem, learner, table, engine, horizon, budget=1000):
     """Play on a table of draws; return the run."""
-    run = learner.begin(problem, table.copy(), engine, horizon, np.array([horizon]))
+    run = learner.begin(learner.on(problem), table.copy(), engine, horizon, np.array([horizon]))
     while not run.advance(budget):
         pass
     return run

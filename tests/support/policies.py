@@ -43,7 +43,8 @@ class Shrunk(uli.PolicyElimination):
 
 def trace_of(learner, mdp, horizon, seed, engine="rounds"):
     """Return the policy of each episode, (T, H, S), and the run, played one by one."""
-    return trace_of_run(learner.begin(mdp, stream(seed, 0), engine, horizon, np.array([horizon])))
+    on, rounds = learner.on(mdp), np.array([horizon])
+    return trace_of_run(learner.begin(on, stream(seed, 0), engine, horizon, rounds))
 
 
 def trace_of_run(run):

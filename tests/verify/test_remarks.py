@@ -85,11 +85,11 @@ def test_a_relapse_breaks_every_power():
 def shorter_phases(m):
     """Let the kernels of PE-MAB play half of every quota."""
     begin = uli.PhasedElimination.begin
-    m.setattr(
-        uli.PhasedElimination,
-        "begin",
-        lambda self, *rest: begin(replace(self, R=math.sqrt(0.125)), *rest),
-    )
+
+    def begin_shorter(self, on, *rest):
+        return begin(self, replace(self, R=math.sqrt(0.125)).on(on.about), *rest)
+
+    m.setattr(uli.PhasedElimination, "begin", begin_shorter)
 
 
 SABOTAGES = {

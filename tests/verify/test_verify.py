@@ -77,9 +77,11 @@ def test_a_row_is_the_same_every_time():
 def scaled(monkeypatch, learner, factor):
     """Let the kernels of a learner work with another R: widths grow with it, quotas with R^2."""
     begin = learner.begin
-    monkeypatch.setattr(
-        learner, "begin", lambda self, *rest: begin(replace(self, R=factor * self.R), *rest)
-    )
+
+    def begin_scaled(self, on, *rest):
+        return begin(self, replace(self, R=factor * self.R).on(on.about), *rest)
+
+    monkeypatch.setattr(learner, "begin", begin_scaled)
 
 
 def bound_scaled(monkeypatch, formula, factor):

@@ -33,10 +33,8 @@ def labels(name: str, value: Any) -> Labels:
     return tuple(range(whole(name, value, most=MOST_ARMS)))
 
 
-def arm_names(name: str, value: Sequence[Any] | None, size: int) -> tuple[str, ...]:
-    """Return distinct arm names; by default "0", "1", ..."""
-    if value is None:
-        return tuple(str(a) for a in range(size))
+def arm_names(name: str, value: Sequence[Any], size: int) -> tuple[str, ...]:
+    """Return distinct arm names."""
     listed = isinstance(value, Sequence) and not isinstance(value, str)
     if not listed or not all(isinstance(x, str) for x in value):
         raise ArgumentError(name, f"must be a sequence of strings, got {value!r}")

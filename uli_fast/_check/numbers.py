@@ -32,7 +32,7 @@ def as_float(value: Any) -> float:
 def number(name: str, value: Any) -> float:
     """Return a finite float of reasonable size; text is not a number."""
     try:
-        result = as_float(value)
+        result: float = value if type(value) is float else as_float(value)
     except OverflowError:
         raise ArgumentError(name, f"is too large for a float, got {shown(value)}") from None
     except Exception:  # whatever an object raises when asked for its value
@@ -163,16 +163,13 @@ def tuned_horizon(value: int | None, least: float, learner: str) -> None:
         raise ArgumentError("horizon", f"must exceed {least:.1f} for {learner} here, got {value}")
 
 
-def seed(name: str, value: Any) -> int:
-    """Return the entropy of a seed: a whole number, or fresh entropy for None."""
-    if value is None:
-        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
-    return whole(name, value, least=0)
+def seed(name: str, value: Any) -> int | None:
+    """Return a seed, a whole number; None stands for fresh entropy."""
+    return None if value is None else whole(name, value, least=0)
 
 
 def unused(given_seed: Any, given_horizon: Any) -> None:
     """Check a seed and a horizon that a learner accepts but does not need."""
     if given_horizon is not None:
         horizon("horizon", given_horizon)
-    if given_seed is not None:
-        seed("seed", given_seed)
+    seed("seed", given_seed)

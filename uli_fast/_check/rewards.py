@@ -74,7 +74,10 @@ def noise(R: float | None, bounds: Bounds, own: float | None = None) -> float:
 
 def unit_noise(R: float | None, bounds: Bounds, own: float | None = None) -> float:
     """Return R on the scale of learners on K arms: rewards in a range are mapped to [0, 1]."""
-    scale = width(bounds) or 1.0
+    range_ = width(bounds)
+    if R is None and range_ is not None:
+        return 0.5  # half the range
+    scale = range_ or 1.0
     unit = noise(R, bounds, own) / scale
     if not 1e-6 <= unit <= 1e6:
         raise ArgumentError(

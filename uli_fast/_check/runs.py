@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import math
-import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from uli_fast._check.numbers import positive, whole
 from uli_fast._check.words import text
-from uli_fast._typing import I64, Played
+from uli_fast._typing import I64
 from uli_fast.errors import ArgumentError, EngineError, MissingExtraError
 
 MOST_REPLICATIONS = 10**9
@@ -25,14 +22,11 @@ def replications(name: str, value: Any) -> int:
     return whole(name, value, most=MOST_REPLICATIONS)
 
 
-def engine(value: Any, available: Sequence[str], why_not: str) -> Played:
-    """Return an engine that exists and is available here."""
+def engine(value: Any) -> None:
+    """Refuse what is neither an engine nor "auto"."""
     known = ("auto", "skip", "rounds")
     if value not in known:
         raise EngineError("engine", f"must be one of {', '.join(known)}; got {value!r}")
-    if value != "auto" and value not in available:
-        raise EngineError("engine", f"{value!r} is not available: {why_not}")
-    return cast(Played, available[0] if value == "auto" else str(value))
 
 
 def schedule(name: str, value: Any) -> str | tuple[float, float]:
@@ -47,33 +41,24 @@ def schedule(name: str, value: Any) -> str | tuple[float, float]:
     return value
 
 
-def recorded_rounds(name: str, value: Iterable[Any] | None, last: int) -> I64:
-    """Return sorted distinct rounds within 1..last; by default 100 log-spaced ones."""
-    if value is None:
-        return np.array(_log_spaced(last), dtype=np.int64)
+def recorded_rounds(name: str, value: Iterable[Any], last: int) -> I64:
+    """Return sorted distinct rounds within 1..last."""
     try:
-        rounds = {whole(name, r) for r in value}
+        rounds = list(value)
+        if not {int, np.int64}.issuperset(map(type, rounds)) or min(rounds, default=1) < 1:
+            rounds = [whole(name, r) for r in rounds]
     except TypeError:
         raise ArgumentError(name, f"must be a sequence of whole numbers, got {value!r}") from None
     if not rounds:
         raise ArgumentError(name, "must hold at least one round")
     if max(rounds) > last:
         raise ArgumentError(name, f"must not lie beyond the horizon, got {max(rounds)}")
-    return np.array(sorted(rounds), dtype=np.int64)
-
-
-@functools.lru_cache(64)
-def _log_spaced(last: int) -> tuple[int, ...]:
-    """Return some 100 rounds; it takes as long as a short run, and horizons come again."""
-    spaced = {round(math.exp(x)) for x in np.linspace(0.0, math.log(last), 100)}
-    return tuple(sorted({min(max(r, 1), last) for r in spaced} | {1, last}))
+    return np.unique(np.array(rounds, dtype=np.int64))
 
 
 def jobs(name: str, value: Any) -> int:
-    """Return a number of threads; -1 means one per core."""
-    if value == -1:
-        return os.cpu_count() or 1
-    return whole(name, value)
+    """Return a number of threads; -1 stands for one per core."""
+    return -1 if value == -1 else whole(name, value)
 
 
 def shard(name: str, value: Any) -> tuple[int, int]:

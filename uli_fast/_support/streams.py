@@ -24,13 +24,21 @@ import numpy as np
 
 from uli_fast._typing import U64
 
-GOLDEN = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio, odd: the step of the counters
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, odd: the counters' step
+# The mix of SplitMix64.
+SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
+FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def stream_words(seed: int, first: int, count: int) -> U64:
     """Return the words (count, 4) of replications first, ..., first + count - 1."""
     starts = np.asarray(np.random.SeedSequence(seed).generate_state(4, np.uint64), np.uint64)
     return _outputs(starts, first, count)
+
+
+def entropy_of(seed: int | None) -> int:
+    """Return a seed, fresh entropy where none was given."""
+    return int(np.random.SeedSequence().entropy) if seed is None else seed  # type: ignore[arg-type]
 
 
 def stream(seed: int, replication: int) -> U64:
@@ -55,12 +63,17 @@ def generator_of(words: U64) -> np.random.Generator:
 
 def _outputs(starts: U64, first: int, count: int) -> U64:
     """Return outputs first + 1, ..., first + count of SplitMix64 from each start (..., 4)."""
-    starts = starts.copy()
     equal = (starts[..., :1] == starts).all(axis=-1)
-    starts[..., 3] ^= equal.astype(np.uint64)  # outputs of distinct counters are not all zero
+    if equal.any():  # parted: outputs of distinct counters are not all zero
+        starts = starts.copy()
+        starts[..., 3] ^= equal.astype(np.uint64)
     # Arrays of one dimension at least, whose products wrap around without a warning.
     number = np.arange(count, dtype=np.uint64)[:, None] + np.uint64((first + 1) % 2**64)
-    z = starts[..., None, :] + number * np.uint64(GOLDEN)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)), np.uint64)
+    number *= GOLDEN
+    z: U64 = starts[..., None, :] + number
+    z ^= z >> SHIFTS[0]
+    z *= FACTORS[0]
+    z ^= z >> SHIFTS[1]
+    z *= FACTORS[1]
+    z ^= z >> SHIFTS[2]
+    return z

@@ -16,6 +16,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._support.files import read_json
+from uli_fast._support.streams import entropy_of
 from uli_fast.errors import ArgumentError, StateError
 
 # What a saved agent holds.
@@ -74,7 +75,7 @@ class Agent(ABC):
             raise ArgumentError("seed_seq", "must come before the first fit")
         given = getattr(seed_seq, "seed_seq", seed_seq)
         if not isinstance(given, np.random.SeedSequence):
-            given = np.random.SeedSequence(_check.seed("seed_seq", given))
+            given = np.random.SeedSequence(entropy_of(_check.seed("seed_seq", given)))
         # Rebuilt, so that spawning here does not change the caller's.
         self._seeds = np.random.SeedSequence(given.entropy, spawn_key=given.spawn_key)
         for env, child in zip((self.env, self.eval_env), self._seeds.spawn(2), strict=True):

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._support.streams import entropy_of
 from uli_fast._typing import F64, I8
 from uli_fast.compat._tabular import PlayedEpisode, tables, taken
 from uli_fast.errors import ArgumentError, MissingExtraError, UliError, UnsupportedError
@@ -168,7 +169,7 @@ class PolicyAgent(_StagedAgent):
     def __init__(self, env: Any, learner: Any, horizon: int, seed: int | None = None) -> None:
         policy_learner("learner", learner)
         super().__init__(env, horizon)
-        self.seed = _check.seed("seed", seed)
+        self.seed = entropy_of(_check.seed("seed", seed))
         self.player = _started(learner, self.mdp)
         self._decision: Any = None
         self._rng: np.random.Generator | None = None
@@ -218,7 +219,7 @@ class PolicyAgent(_StagedAgent):
 def _started(learner: Any, mdp: TabularMDP) -> Any:
     """Return the live player of a learner, refusing what it cannot play."""
     try:
-        learner.check(mdp, 1)
+        learner.check(learner.on(mdp), 1)
         return learner.start_on(mdp)
     except UnsupportedError as refused:
         raise ArgumentError("learner", str(refused)) from None

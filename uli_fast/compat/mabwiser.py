@@ -25,6 +25,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._registry import learners
+from uli_fast._support.streams import entropy_of
 from uli_fast._typing import F64, I64
 from uli_fast.errors import UnsupportedError
 
@@ -96,7 +97,8 @@ class MAB:
         labels = _check.hashable_labels("arms", arms)
         self.arms: list[Hashable] = list(labels)
         self.learning_policy, self.neighborhood_policy = learning_policy, None
-        self.seed, self.n_jobs, self.backend = _check.seed("seed", seed), n_jobs, backend
+        self.seed = entropy_of(_check.seed("seed", seed))
+        self.n_jobs, self.backend = n_jobs, backend
         self.low, self.high = _check.reward_range(low, high)
         self.horizon = horizon
         self._numbers = {label: a for a, label in enumerate(labels)}

@@ -37,6 +37,7 @@ import msgspec
 
 from uli_fast import _check
 from uli_fast._support.files import read_regular
+from uli_fast._support.streams import entropy_of
 from uli_fast._support.text import label
 from uli_fast.errors import ArgumentError, ConfigError, NoGuaranteeError
 from uli_fast.experiments.build import MOST_CELLS, learner_of, problem_of, swept, unknown
@@ -152,7 +153,7 @@ def _named(key: str, check: Any, value: Any, *more: Any) -> Any:
 
 def _cells(tables: Tables) -> tuple[ExperimentCell, ...]:
     horizon = _named("horizon", _check.horizon, tables.horizon)
-    seed = _named("seed", _check.seed, tables.seed)
+    seed = entropy_of(_named("seed", _check.seed, tables.seed))
     if tables.rounds is not None:
         _named("rounds", _check.recorded_rounds, tables.rounds, horizon)
     if tables.engine not in ("auto", "skip", "rounds"):
@@ -248,10 +249,10 @@ def _on(key: str, table: Mapping[str, Any], problems: Mapping[str, _Entry]) -> l
 
 def _check_cell(key: str, learner: Any, name: str, problem: Any, common: Any) -> None:
     """Refuse a learner that cannot play a problem, before anything runs."""
-    from uli_fast.simulation.simulate import check_pair
+    from uli_fast.simulation.simulate import paired
 
     try:
-        check_pair(learner, problem, common["horizon"], common["engine"])
+        paired(learner, problem, common["horizon"], common["engine"])
     except ArgumentError as refused:
         message = f"cannot play {name}: {refused}; name others in {key}.on"
         raise ConfigError(key, message) from None

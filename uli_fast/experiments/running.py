@@ -34,6 +34,7 @@ from uli_fast.experiments.shards import Shard
 from uli_fast.experiments.watch import PartWatch, Unwatched
 from uli_fast.results.parts import Store, locked, refuse_strangers
 from uli_fast.results.runs import Runs
+from uli_fast.simulation.runner import threads_of
 
 # The most replications that a part may have.
 LARGEST_PART = 4096
@@ -62,11 +63,12 @@ def play(part: Part, watch: PartWatch | Unwatched = UNWATCHED) -> tuple[Part, Ru
 
 def simulated(part: Part, progress: bool | Callable[[float], None]) -> Runs:
     """Return the Runs of a part."""
-    from uli_fast.simulation.simulate import keeps_plays, simulate
+    from uli_fast.simulation.simulate import keeps_plays, rounds_to_record, simulate
 
     spec = part.cell.spec
     problem = problem_of("problem", spec["problem"])
-    kept = keeps_plays(problem, spec["rounds"], spec["horizon"], part.total)
+    recorded = rounds_to_record(spec["rounds"], spec["horizon"])
+    kept = keeps_plays(getattr(problem, "n_arms", 0), recorded.size, part.total)
     with _quiet():
         return simulate(
             learner_of("learner", spec["learner"]),
@@ -176,7 +178,7 @@ def run(
     else:
         file = ExperimentFile.read(experiment)
     asked = None if replications is None else _check.replications("replications", replications)
-    workers = _check.jobs("jobs", jobs)
+    workers = threads_of(_check.jobs("jobs", jobs))
     keep_every = _check.positive("keep_every", keep_every)
     backend = _check.backend("backend", backend)
     target = _check.path("folder", folder)

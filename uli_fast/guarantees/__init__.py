@@ -3,10 +3,10 @@
 Formulas and tables of F live here, below the learners, which name one and give its parameters.
 """
 
-from uli_fast.guarantees.arms_info import ROUNDING, ArmsInfo, describe_arms, read_arms
 from uli_fast.guarantees.formulas import FORMS, formula
 from uli_fast.guarantees.guarantee import WITHDRAWN, Guarantee, confidence, ratio_by_round
 from uli_fast.guarantees.model_boxes import ModelSize, describe_model, model_size
+from uli_fast.problems.arms_info import ROUNDING, ArmsInfo, read_arms
 
 __all__ = [
     "FORMS",
@@ -16,7 +16,6 @@ __all__ = [
     "Guarantee",
     "ModelSize",
     "confidence",
-    "describe_arms",
     "describe_model",
     "formula",
     "model_size",

@@ -19,9 +19,9 @@ from uli_fast import _check
 from uli_fast._typing import F64
 from uli_fast.errors import ArgumentError, NoGuaranteeError
 from uli_fast.guarantees import betting_staying
-from uli_fast.guarantees.arms_info import describe_arms
 from uli_fast.guarantees.guarantee import Guarantee
 from uli_fast.problems import kinds
+from uli_fast.problems.arms_info import read_arms
 
 # bound() is about these eps together: 2^(-i/4) of the range, down to 1e-8.
 STEPS = tuple(2.0 ** (-i / 4.0) for i in range(107))
@@ -152,7 +152,7 @@ def plan(
 
     ``any_mean`` is F of the learner, whose ``leader`` and ``R`` these are.
     """
-    arms, _ = describe_arms(about, R)
+    arms = read_arms(about)
     if arms.low is None or arms.high is None:
         raise NoGuaranteeError(
             "a plan with a stated best mean is for rewards in a range: without one a mean says "

@@ -11,15 +11,16 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64, I64
+from uli_fast.guarantees import read_arms
 from uli_fast.learners._base import Learner
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
-    from uli_fast._check import Bounds, Labels
+    from uli_fast._check import Labels
     from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.learners._sets import BlockLog
     from uli_fast.players._arms import Player
-    from uli_fast.problems.arms import ArmBandit
 
 
 @dataclass
@@ -50,30 +51,29 @@ class ArmLearner(Learner):
     # Whether a run knows if all its confidence intervals held (the nice event).
     has_event: ClassVar[bool] = False
 
-    def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
-    ) -> ArmBatch:
+    def begin(self, on: Any, law: Law, record: RoundRecord, engine: str, horizon: int) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
         raise NotImplementedError
 
-    def check(self, problem: ArmBandit, horizon: int) -> None:
-        """Refuse a problem or a horizon that this learner cannot play."""
-        self.noise_on(problem)
+    def on(self, about: Any) -> ArmSetting:
+        """Return this learner on a bandit, a number of arms, (K, d), an array or an ArmsInfo."""
+        if isinstance(about, ArmSetting):
+            return about
+        return ArmSetting(self, about, read_arms(about))
 
-    def knows_event(self, problem: ArmBandit, engine: str) -> bool:
+    def check(self, on: ArmSetting, horizon: int) -> None:
+        """Refuse a horizon that this learner cannot play, and rewards for which R must be given."""
+        _ = on.R
+
+    def knows_event(self, on: ArmSetting, engine: str) -> bool:
         """Return whether runs know if all confidence intervals held."""
         return self.has_event
 
-    def noise_on(self, problem: ArmBandit) -> float:
-        """Return R on the learner's scale, refusing a problem for which it must be given."""
-        own = problem.subgaussian * problem.scale
-        return _check.unit_noise(self.R, (problem.low, problem.high), own)
-
-    def phase_lengths(self, features: F64, horizon: int) -> list[int] | None:
+    def phase_lengths(self, about: Any, horizon: int) -> list[int] | None:
         """Return the rounds of each phase up to the horizon, if they are fixed beforehand."""
         return None
 
-    def quotas(self, K: int, horizon: int, bounds: Bounds = (0.0, 1.0)) -> list[int] | None:
+    def quotas(self, about: Any, horizon: int) -> list[int] | None:
         """Return the plays per arm of each phase up to the horizon, if there are phases."""
         return None
 
@@ -120,11 +120,6 @@ class ArmLearner(Learner):
 
     def _player(self, labels: Labels, low: float, high: float) -> Player:
         raise NotImplementedError
-
-    def _check_parameters(self) -> None:
-        """Normalise delta and R of a frozen dataclass."""
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
-        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
 
 
 def new_states(law: Law) -> ArmState:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cached_property
 from typing import Any, ClassVar
 
 from uli_fast._support.fingerprint import attributes, fingerprint, is_users
-from uli_fast.errors import GuaranteeWarning, NoGuaranteeError
 from uli_fast.guarantees import Guarantee
+from uli_fast.learners._parameters import checks_of
+from uli_fast.learners._setting import LearnerSetting
 
 
 class Learner:
@@ -26,6 +26,14 @@ class Learner:
     draws: ClassVar[bool] = False
     # How it goes through a log, by the way in which arms were assigned; {} if it cannot.
     reads_logs: ClassVar[Mapping[str, str]] = {}
+
+    def __post_init__(self) -> None:
+        kind: type = type(self)
+        for name, check in checks_of(kind):
+            given = getattr(self, name)
+            kept = check(name, given)
+            if kept is not given:
+                object.__setattr__(self, name, kept)
 
     @cached_property
     def own_code(self) -> dict[str, str]:
@@ -50,28 +58,24 @@ class Learner:
 
     def engines_for(self, problem: Any) -> tuple[str, ...]:
         """Return the engines that can play this problem, the preferred one first."""
-        return tuple(e for e in self.engines if e != "skip" or problem.has_block_law)
+        if problem.has_block_law:
+            return self.engines
+        return tuple(e for e in self.engines if e != "skip")
 
     def reduced(self, problem: Any) -> Any:
         """Return what is played in a problem's place: one with the same best expected reward."""
         return problem
 
-    def check(self, problem: Any, horizon: int) -> None:
+    def on(self, about: Any) -> LearnerSetting:
+        """Return this learner on a problem, or on what is known of one."""
+        return about if isinstance(about, LearnerSetting) else LearnerSetting(self, about)
+
+    def check(self, on: Any, horizon: int) -> None:
         """Refuse a problem or a horizon that this learner cannot play."""
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return the bound for a problem, or for the size of one."""
         raise NotImplementedError
-
-    def guarantee_if_any(self, about: Any) -> Guarantee | None:
-        """Return the bound, or None, with a warning unless it is a baseline's."""
-        if self.baseline:
-            return None
-        try:
-            return self.guarantee(about)
-        except NoGuaranteeError as reason:
-            warnings.warn(f"no guarantee: {reason}", GuaranteeWarning, stacklevel=3)
-            return None
 
 
 def _is_known(value: Any) -> bool:

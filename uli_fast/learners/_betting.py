@@ -66,8 +66,9 @@ def coin_bets(bets: Bets) -> CoinBets:
     """Return the bets as products need them: weights instead of their logs."""
     from uli_fast.kernels.betting.coins import CoinBets
 
-    rest = np.pad(np.exp(bets.log_rest), (0, 3))
-    return CoinBets(bets.u, rest, bets.enter, np.append(bets.test, MARGIN), bets.r)
+    rest = np.concatenate([np.exp(bets.log_rest), np.zeros(3)])
+    test = np.array([*bets.test.tolist(), MARGIN])
+    return CoinBets(bets.u, rest, bets.enter, test, bets.r)
 
 
 def coin_book(K: int, bets: Bets) -> CoinBook:

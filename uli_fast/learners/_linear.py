@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ from uli_fast._typing import F64
 from uli_fast.arm_sets import as_arm_set
 from uli_fast.errors import ArgumentError, NoGuaranteeError, UnsupportedError
 from uli_fast.geometry.designs import RANK_TOLERANCE
-from uli_fast.guarantees import ROUNDING, ArmsInfo
+from uli_fast.guarantees import ROUNDING, ArmsInfo, read_arms
+from uli_fast.learners._setting import ArmSetting
 from uli_fast.problems import kinds
 
 
@@ -93,24 +95,40 @@ def noise_units(R: float | None, bounds: Bounds, intercept: float | None) -> Uni
     return Units(scale, 1.0, offset, (high - low) / scale)
 
 
+class LinearSetting(ArmSetting):
+    """A learner on arms that are vectors, R in reward units."""
+
+    @cached_property
+    def R(self) -> float:
+        """R of the noise, in reward units."""
+        return _check.noise(self.learner.R, self.bounds, self.arms.noise or None)
+
+    @cached_property
+    def units(self) -> Units:
+        """The scale of the proofs for these arms."""
+        units: Units = self.learner.units(self.features, self.bounds, self.arms.intercept)
+        return units
+
+
+def on_vectors(learner: Any, about: Any) -> LinearSetting:
+    """Return a learner on vectors; arms alone say nothing about the range of their rewards."""
+    if isinstance(about, LinearSetting):
+        return about
+    about = on_vertices("about", about)
+    arms = read_arms(about)
+    if not (arms is about or kinds.is_bandit(about)):
+        arms = arms._replace(low=None, high=None)
+    return LinearSetting(learner, about, arms)
+
+
 def noise_of(about: Any, R: float | None) -> float:
     """Return R in reward units, for rewards of a problem or of a live player's arms.
 
     Arms alone say nothing about their rewards: R must then be given.
     """
-    if isinstance(about, ArmsInfo):
-        return _check.noise(R, (about.low, about.high), about.noise or None)
     if hasattr(about, "noise_subgaussian"):
         return _check.noise(R, (about.low, about.high), about.noise_subgaussian or None)
     return _check.noise(R, (None, None))
-
-
-def range_of(about: Any) -> float:
-    """Return the width of the declared range of the rewards, infinite where there is none."""
-    if isinstance(about, ArmsInfo) or hasattr(about, "noise_subgaussian"):
-        width = _check.width((about.low, about.high))
-        return float("inf") if width is None else width
-    return float("inf")
 
 
 def check_linear(info: ArmsInfo, R: float, theta_norm: float) -> int:

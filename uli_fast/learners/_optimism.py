@@ -12,11 +12,11 @@ from uli_fast._typing import F64, I64
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
     from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.rewards.laws import Law
-    from uli_fast.problems.arms import ArmBandit
 
 
 # In lanes.
@@ -39,18 +39,18 @@ class OptimisticLearner(ArmLearner):
         raise NoGuaranteeError(self.why_no_guarantee)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: ArmSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
         from uli_fast.kernels.arms import optimism, optimistic_skip
         from uli_fast.kernels.rewards.laws import RealLaw
 
-        states, rule = new_states(law), self.rule(self.noise_on(problem))
+        states, rule = new_states(law), self.rule(on.R)
         play: Any = optimism.batch_rounds
         if engine == "skip":
             real = isinstance(law, RealLaw)
             play = optimistic_skip.batch_skipping if real else optimistic_skip.batch_lines
-        indices = optimism.Indices(*np.zeros((3, problem.n_arms)))
+        indices = optimism.Indices(*np.zeros((3, on.K)))
         args = (rule, law, states, indices, record, horizon)
         early = Early(rule, law, states, record, horizon) if goes_in_lanes(law) else None
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from uli_fast import _check
+from uli_fast._check import Bounds
 from uli_fast._typing import F64, I64, U64
 from uli_fast.errors import StateError
 from uli_fast.learners._base import Learner
+from uli_fast.learners._linear import noise_of
+from uli_fast.learners._setting import LearnerSetting
 from uli_fast.problems.linear import draw_mean
 
 if TYPE_CHECKING:
@@ -115,8 +119,24 @@ class PhaseRun:
         return False
 
 
+class SetSetting(LearnerSetting):
+    """A learner on an arm set; ``about`` is a linear bandit, or the arms."""
+
+    @cached_property
+    def R(self) -> float:
+        """R of the noise, in reward units."""
+        return noise_of(self.about, self.learner.R)
+
+    @cached_property
+    def known(self) -> Any:
+        """The learner with R as a number."""
+        return replace(self.learner, R=self.R)
+
+
 class SetLearner(Learner):
     """A learner on an arm set; subclasses are frozen dataclasses."""
+
+    R: float | None
 
     def plays_on(self, region: Any) -> bool:
         """Return whether this learner can play on an arm set."""
@@ -143,6 +163,18 @@ class SetLearner(Learner):
         low, high = bounds
         return partial(self.start, arms, low=low, high=high, intercept=state["intercept"])
 
-    def begin(self, problem: Any, words: U64, engine: str, horizon: int) -> SetRun:
+    def on(self, about: Any) -> SetSetting:
+        """Return this learner on a linear bandit, or on arms."""
+        return about if isinstance(about, SetSetting) else SetSetting(self, about)
+
+    def check(self, on: SetSetting, horizon: int) -> None:
+        """Refuse unbounded rewards for which R is not given."""
+        _ = on.R
+
+    def resolved(self, bounds: Bounds) -> Self:
+        """Return this learner with R as a number, from the declared range if it was not given."""
+        return replace(self, R=_check.noise(self.R, bounds))  # type: ignore[type-var]
+
+    def begin(self, on: SetSetting, words: U64, engine: str, horizon: int) -> SetRun:
         """Allocate one replication."""
         raise NotImplementedError

@@ -11,17 +11,18 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import Form
 from uli_fast.errors import ArgumentError
-from uli_fast.guarantees import FORMS, Guarantee, describe_arms
+from uli_fast.guarantees import FORMS, Guarantee
 from uli_fast.guarantees.betting_plan import Planned, plan
 from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
 from uli_fast.learners._betting import CoinRuns, new_bets, new_books
+from uli_fast.learners._parameters import noise, probability, whole
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
     from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.betting_elimination import BettingPlayer
-    from uli_fast.problems.arms import ArmBandit
 
 # Of the leader in a sweep: more would only delay the guarantee.
 MOST_PLAYS = 1000
@@ -67,15 +68,11 @@ class BettingElimination(ArmLearner):
     'placebo'
     """
 
-    delta: float = 0.05
-    leader: int = 2
-    R: float | None = None
+    delta: float = probability(0.05)
+    leader: int = whole(2, most=MOST_PLAYS)
+    R: float | None = noise()
     has_event: ClassVar[bool] = True
     reads_logs: ClassVar[Mapping[str, str]] = {"any": "queues", "randomized": "blocks"}
-
-    def __post_init__(self) -> None:
-        self._check_parameters()
-        object.__setattr__(self, "leader", _check.whole("leader", self.leader, most=MOST_PLAYS))
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
         """Return the promise F, before anything is played.
@@ -97,16 +94,18 @@ class BettingElimination(ArmLearner):
         NoGuaranteeError
             Nothing is proved for this case.
         """
-        if _check.one_of("form", form, FORMS) == "paper":
+        if form != "schedule":
+            _check.one_of("form", form, FORMS)
             raise ArgumentError(
                 "form", "can only be 'schedule': BettingElimination is not from the paper"
             )
-        arms, R = describe_arms(about, self.R)
+        on = self.on(about)
+        arms = on.subgaussian_arms
         parameters = {
             "K": arms.K,
-            "R": R,
+            "R": on.R,
             "leader": self.leader,
-            "bounded": int(arms.bounded),
+            "bounded": int(arms.low is not None),
             "largest_gap": arms.largest_gap,
         }
         return Guarantee("BET", self.delta, parameters, arms.scale)
@@ -131,20 +130,20 @@ class BettingElimination(ArmLearner):
         return plan(about, best_mean, self.leader, self.R, self.guarantee(about))
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: ArmSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
         from uli_fast.kernels.rewards.laws import RealLaw
 
-        states, bounded = new_states(law), problem.low is not None
-        bets = new_bets(problem.n_arms, self.delta, self.noise_on(problem), self.leader, bounded)
+        states, K = new_states(law), on.arms.K
+        bets = new_bets(K, self.delta, on.R, self.leader, on.arms.low is not None)
 
         def by_logs(law: Law, states: ArmState, record: RoundRecord) -> Callable[[int], bool]:
             from uli_fast.kernels import betting_elimination as kernel
 
-            order = np.zeros(problem.n_arms + self.leader, np.int64)
+            order = np.zeros(K + self.leader, np.int64)
             starts = kernel.BlockStart(states.n.copy(), states.total.copy(), order)
-            books = new_books(problem.n_arms, bets, len(law.words))
+            books = new_books(K, bets, len(law.words))
             play = kernel.batch_rounds if engine == "rounds" else kernel.batch_skipping
             args = (law, states, record, starts, books, bets, horizon)
             return lambda budget: play(*args, budget)

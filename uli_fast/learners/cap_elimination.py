@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -25,8 +25,9 @@ from uli_fast.guarantees.phase_bounds import (
     cap_plays,
     cap_quantiles,
 )
-from uli_fast.learners._linear import noise_of, refuse_beyond
-from uli_fast.learners._sets import PhaseRun, SetLearner, Work
+from uli_fast.learners._linear import refuse_beyond
+from uli_fast.learners._parameters import noise, optional, shared_probability
+from uli_fast.learners._sets import PhaseRun, SetLearner, SetSetting, Work
 from uli_fast.problems import kinds
 
 if TYPE_CHECKING:
@@ -79,18 +80,12 @@ class CapElimination(SetLearner):
     True True
     """
 
-    delta: float = 0.05
-    R: float | None = None
-    theta_norm: float | None = None
+    delta: float = shared_probability(0.05)
+    R: float | None = noise()
+    theta_norm: float | None = optional(_check.positive)
 
     # Whether means may have any constant in common.
     any_intercept: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
-        if self.theta_norm is not None:
-            object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
         """Return the promise F, before anything is played.
@@ -113,7 +108,8 @@ class CapElimination(SetLearner):
             Nothing is proved for this case.
         """
         _check.one_of("form", form, ("schedule",))
-        R = noise_of(about, self.R)
+        on = self.on(about)
+        about, R = on.about, on.R
         if not kinds.is_linear(about):
             return self.promise(ball_of("about", about), R, (None, None))
         problem: Any = about
@@ -143,10 +139,10 @@ class CapElimination(SetLearner):
         """Return eta_0 in reward units: where phases begin. It is tuning, F holds for any."""
         return R if self.theta_norm is None else ball.longest * self.theta_norm
 
-    def begin(self, problem: Any, words: U64, engine: str, horizon: int) -> PhaseRun:
+    def begin(self, on: SetSetting, words: U64, engine: str, horizon: int) -> PhaseRun:
         """Allocate one replication."""
-        known = self.resolved((problem.low, problem.high))
-        return PhaseRun(CapPhases(known, problem.arm_set), problem, words, engine, horizon)
+        phases = CapPhases(on.known, on.about.arm_set)
+        return PhaseRun(phases, on.about, words, engine, horizon)
 
     def start(
         self,
@@ -184,20 +180,16 @@ class CapElimination(SetLearner):
         ball_of("arms", region)
         return CapPlayer(self, region, *_check.reward_range(low, high), at)
 
-    def check(self, problem: Any, horizon: int) -> None:
+    def check(self, on: SetSetting, horizon: int) -> None:
         """Refuse other sets of arms, and unbounded rewards for which R is not given."""
-        ball_of("problem", getattr(problem, "arm_set", None))
-        noise_of(problem, self.R)
+        ball_of("problem", getattr(on.about, "arm_set", None))
+        super().check(on, horizon)
 
     def plays_on(self, region: Any) -> bool:
         """Return whether an arm set is a ball or an ellipsoid."""
         from uli_fast.arm_sets.round import RoundSet
 
         return isinstance(region, RoundSet)
-
-    def resolved(self, bounds: Bounds) -> CapElimination:
-        """Return this learner with R as a number, from the declared range if it was not given."""
-        return replace(self, R=_check.noise(self.R, bounds))
 
     def phase_plays(self, m: int, d: int, unit: float) -> int:
         """Return n_m, as F counts it."""

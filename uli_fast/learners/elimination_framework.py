@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uli_fast import _check
 from uli_fast._typing import B1, F64, I64
-from uli_fast.errors import ArgumentError, NoGuaranteeError, RuleError
-from uli_fast.guarantees import Guarantee, describe_arms, ratio_by_round
+from uli_fast.errors import ArgumentError, RuleError
+from uli_fast.guarantees import Guarantee, ratio_by_round
 from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
+from uli_fast.learners._parameters import noise, positive, probability
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
     from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.elimination_framework import FrameworkPlayer
-    from uli_fast.problems.arms import ArmBandit
 
 # Rounds between two looks at the user's bound, and at Ctrl-C.
 _CHUNK = 1 << 14
@@ -73,14 +73,13 @@ class EliminationFramework(ArmLearner):
 
     rule: Callable[[I64, F64, B1, int], B1]
     f: Callable[[float, float], float]
-    beta: float = 1.0
-    delta: float = 0.05
-    R: float | None = None
+    beta: float = positive(1.0)
+    delta: float = probability(0.05)
+    R: float | None = noise()
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
 
     def __post_init__(self) -> None:
-        self._check_parameters()
-        object.__setattr__(self, "beta", _check.positive("beta", self.beta))
+        super().__post_init__()
         for name in ("rule", "f"):
             if not callable(getattr(self, name)):
                 raise ArgumentError(name, f"must be callable, got {getattr(self, name)!r}")
@@ -98,7 +97,7 @@ class EliminationFramework(ArmLearner):
         Guarantee
             With ``bound(t)``, ``rounds_until(eps)`` and ``regret(T)``, in reward units.
         """
-        arms, _ = describe_arms(about, self.R)
+        arms = self.on(about).subgaussian_arms
         parameters = {"K": arms.K, "beta": self.beta, "largest_gap": arms.largest_gap}
         return Guarantee("user", self.delta, parameters, arms.scale, self._unit_bound)
 
@@ -110,17 +109,13 @@ class EliminationFramework(ArmLearner):
             raise RuleError(f"f must return a number, got {value!r} at round {t:.0f}") from None
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: ArmSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
         states = new_states(law)
         played = np.zeros(_CHUNK, np.int64)
         worst = np.zeros(len(law.words))
-        guarantee: Guarantee | None
-        try:
-            guarantee = self.guarantee(problem)
-        except NoGuaranteeError:  # simulate has warned of it
-            guarantee = None
+        guarantee, all_gaps = on.guarantee, on.about.gaps
 
         def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:
             def advance(budget: int) -> bool:
@@ -130,7 +125,7 @@ class EliminationFramework(ArmLearner):
                 if guarantee is None:
                     worst[r] = np.nan
                     return done
-                gaps = problem.gaps[played[: rounds.size]]
+                gaps = all_gaps[played[: rounds.size]]
                 worst[r] = max(worst[r], ratio_by_round(gaps, rounds, guarantee))
                 return done
 

@@ -12,6 +12,7 @@ from uli_fast import _check
 from uli_fast._typing import F64
 from uli_fast.learners._adversarial.bases import CompiledPhase, log_term
 from uli_fast.learners._adversarial.phases import Live, TunedLearner
+from uli_fast.learners._parameters import optional, shared_probability
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -50,18 +51,13 @@ class Exp3P(TunedLearner):
     True
     """
 
-    delta: float = 0.05
-    constant: float | None = None
+    delta: float = shared_probability(0.05)
+    constant: float | None = optional(_check.positive)
 
     losses: ClassVar[str] = "unit"
     in_lanes: ClassVar[bool] = True  # has a kernel that plays replications side by side
     proved_constant: ClassVar[float] = 62.0
     why_no_guarantee = "Exp3.P explores for ever: it bounds regret, not every round's gap"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        if self.constant is not None:
-            object.__setattr__(self, "constant", _check.positive("constant", self.constant))
 
     def g(self, arms: F64, delta: float) -> float:
         """Return constant K log(10 K / delta)."""

@@ -19,6 +19,7 @@ from uli_fast.errors import NoGuaranteeError
 from uli_fast.geometry import designs
 from uli_fast.learners._adversarial.bases import CompiledPhase, log_term
 from uli_fast.learners._adversarial.phases import Live, TunedLearner
+from uli_fast.learners._parameters import optional, shared_probability
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -61,18 +62,13 @@ class GeometricHedge(TunedLearner):
     True
     """
 
-    delta: float = 0.05
-    constant: float | None = None
+    delta: float = shared_probability(0.05)
+    constant: float | None = optional(_check.positive)
 
     losses: ClassVar[str] = "linear"
     # From 256 on a first phase has 10^4 d log(10 K / delta) rounds, as the first proof asked for.
     proved_rounds_each: ClassVar[float] = 1e4
     why_no_guarantee = "GeometricHedge explores for ever: it bounds regret, not every round's gap"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        if self.constant is not None:
-            object.__setattr__(self, "constant", _check.positive("constant", self.constant))
 
     def check_features(self, name: str, features: F64) -> None:
         """Refuse arms that are not vectors."""

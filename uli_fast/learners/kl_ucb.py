@@ -12,13 +12,14 @@ import numpy as np
 from uli_fast._typing import F64, I64
 from uli_fast.learners._arms import ArmBatch, new_states
 from uli_fast.learners._optimism import OptimisticLearner
+from uli_fast.learners._parameters import noise, probability
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
     from uli_fast.kernels.arms.state import RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.kl_ucb import KLUCBPlayer
-    from uli_fast.problems.arms import ArmBandit
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,12 @@ class KLUCB(OptimisticLearner):
     True True
     """
 
-    delta: float = 0.05
-    R: float | None = None
+    delta: float = probability(0.05)
+    R: float | None = noise()
 
     why_no_guarantee = (
         "no F_ULI holds for KL-UCB: log t grows, so that every worse arm comes back for ever"
     )
-
-    def __post_init__(self) -> None:
-        self._check_parameters()
 
     def rule(self, R: float = 0.5) -> Any:
         """Return the bonus R sqrt(2 log t / N) of Gaussian kl, for R on the learner's scale."""
@@ -65,11 +63,11 @@ class KLUCB(OptimisticLearner):
         return UcbRule(0.0, R)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: ArmSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
         if self.R is not None:
-            return super().begin(problem, law, record, engine, horizon)
+            return super().begin(on, law, record, engine, horizon)
         from uli_fast.kernels import kl_ucb
         from uli_fast.kernels.rewards.laws import RealLaw
 
@@ -77,7 +75,7 @@ class KLUCB(OptimisticLearner):
         play: Any = kl_ucb.batch_rounds
         if engine == "skip":
             play = kl_ucb.batch_skipping if isinstance(law, RealLaw) else kl_ucb.batch_lines
-        ix = kl_ucb.KlIndices(*np.zeros((6, problem.n_arms)))
+        ix = kl_ucb.KlIndices(*np.zeros((6, on.K)))
         return ArmBatch(states, lambda budget: play(law, states, ix, record, horizon, budget))
 
     def chooser(self, R: float) -> Callable[[F64, I64, I64, int], int]:

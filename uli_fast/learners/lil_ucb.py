@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from uli_fast.learners._optimism import OptimisticLearner
+from uli_fast.learners._parameters import noise, probability
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -40,16 +41,13 @@ class LilUCB(OptimisticLearner):
     True
     """
 
-    delta: float = 0.05
-    R: float | None = None
+    delta: float = probability(0.05)
+    R: float | None = noise()
 
     why_no_guarantee = (
         "no F_ULI that falls to 0 holds for lil'UCB: an arm whose gap is just below the bonus of "
         "n plays comes back as late as one likes (docs/open_questions.md)"
     )
-
-    def __post_init__(self) -> None:
-        self._check_parameters()
 
     def rule(self, R: float = 0.5) -> Any:
         """Return the bonus as kernels read it, for R on the learner's scale."""

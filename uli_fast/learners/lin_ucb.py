@@ -14,14 +14,23 @@ from uli_fast._typing import F64
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
-from uli_fast.learners._linear import noise_of, on_vertices, started, units_of
+from uli_fast.learners._linear import (
+    LinearSetting,
+    Units,
+    on_vectors,
+    on_vertices,
+    started,
+    units_of,
+)
+from uli_fast.learners._parameters import noise, positive, probability
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
+    from uli_fast._check import Bounds
     from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.lin_ucb import Ridge
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.lin_ucb import LinUCBPlayer
-    from uli_fast.problems.arms import ArmBandit
 
 
 @dataclass(frozen=True)
@@ -55,25 +64,28 @@ class LinUCB(ArmLearner):
     2
     """
 
-    delta: float = 0.05
-    R: float | None = None
-    theta_norm: float = 1.0
+    delta: float = probability(0.05)
+    R: float | None = noise()
+    theta_norm: float = positive(1.0)
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
     baseline: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
-        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
-        object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
     def reduced(self, problem: Any) -> Any:
         """Return the problem on the vertices of its arm set, if it has one."""
         return on_vertices("problem", problem)
 
-    def check(self, problem: ArmBandit, horizon: int) -> None:
+    def on(self, about: Any) -> LinearSetting:
+        """Return this learner on a linear bandit, or on arms."""
+        return on_vectors(self, about)
+
+    def check(self, on: ArmSetting, horizon: int) -> None:
         """Refuse arms that are not vectors."""
-        _check.has_features("problem", problem.features, "LinUCB")
-        noise_of(problem, self.R)
+        _check.has_features("problem", on.features, "LinUCB")
+        super().check(on, horizon)
+
+    def units(self, features: F64, bounds: Bounds, intercept: float) -> Units:
+        """Return the scale of the proofs for these arms."""
+        return units_of(features, self.theta_norm, self.R, bounds, intercept)
 
     def guarantee(self, about: Any) -> Guarantee:
         """Raise NoGuaranteeError: optimism has no near-optimal F_ULI."""
@@ -119,18 +131,17 @@ class LinUCB(ArmLearner):
         return self.start(extra["features"], low=low, high=high, intercept=extra["intercept"])
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: LinearSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
         from uli_fast.kernels import lin_ucb as kernel
 
-        bounds = (problem.low, problem.high)
-        units = units_of(problem.features, self.theta_norm, self.R, bounds, problem.intercept)
+        units, features = on.units, on.features
         parameters = (self.delta, units.R, units.offset, units.slope)
         states = new_states(law)
 
         def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:
-            ridge = new_ridge(problem.features)
+            ridge = new_ridge(features)
 
             def advance(budget: int) -> bool:
                 done, end = False, int(state.clock[0]) + budget

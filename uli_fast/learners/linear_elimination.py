@@ -22,18 +22,18 @@ from uli_fast._typing import F64, I64, Form, LinearSchedule
 from uli_fast.errors import ArgumentError, DesignError, NoGuaranteeError
 from uli_fast.geometry import designs
 from uli_fast.geometry.least_squares import influence, least_squares
-from uli_fast.guarantees import Guarantee, formula, read_arms
+from uli_fast.guarantees import Guarantee, formula
 from uli_fast.guarantees.linear_blocks import FLAT, HIDDEN, RESOLVED
 from uli_fast.guarantees.phase_bounds import largest_support
 from uli_fast.guarantees.phase_bounds import linear_size as phase_size
 from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
 from uli_fast.learners._linear import (
+    LinearSetting,
     Units,
     check_linear,
-    noise_of,
     noise_units,
+    on_vectors,
     on_vertices,
-    range_of,
     started,
     units_of,
 )
@@ -45,7 +45,9 @@ from uli_fast.learners._linear_blocks import (
     open_block,
     redesign,
 )
+from uli_fast.learners._parameters import noise, optional, probability, word
 from uli_fast.learners._sets import BlockLog, PlayBlock, Work
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
     from uli_fast._check import Bounds
@@ -53,7 +55,6 @@ if TYPE_CHECKING:
     from uli_fast.kernels.linear.blocks import LinearState
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.linear_elimination import LinearPlayer
-    from uli_fast.problems.arms import ArmBandit
 
 LARGEST_QUOTA = 4e18
 SCHEDULES = ("sharp", "paper")
@@ -113,22 +114,16 @@ class LinearElimination(ArmLearner):
     0 2
     """
 
-    delta: float = 0.05
-    schedule: LinearSchedule = "sharp"
-    R: float | None = None
-    prior_gap: float | None = None
-    theta_norm: float | None = None
+    delta: float = probability(0.05)
+    schedule: LinearSchedule = word("sharp", SCHEDULES)
+    R: float | None = noise()
+    prior_gap: float | None = optional(_check.positive)
+    theta_norm: float | None = optional(_check.positive)
     known_intercept: bool = True
     has_event: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check.one_of("schedule", self.schedule, SCHEDULES)
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
-        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
-        for name in ("prior_gap", "theta_norm"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, _check.positive(name, value))
+        super().__post_init__()
         if type(self.known_intercept) is not bool:
             raise ArgumentError("known_intercept", f"must be a bool, got {self.known_intercept!r}")
         if self.schedule == "paper":
@@ -147,10 +142,14 @@ class LinearElimination(ArmLearner):
         """Return the problem on the vertices of its arm set, if it has one."""
         return on_vertices("problem", problem)
 
-    def check(self, problem: ArmBandit, horizon: int) -> None:
+    def on(self, about: Any) -> LinearSetting:
+        """Return this learner on a linear bandit, or on arms."""
+        return on_vectors(self, about)
+
+    def check(self, on: ArmSetting, horizon: int) -> None:
         """Refuse arms that are not vectors."""
-        _check.has_features("problem", problem.features, "LinearElimination")
-        noise_of(problem, self.R)
+        _check.has_features("problem", on.features, "LinearElimination")
+        super().check(on, horizon)
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
         """Return the promise F, before anything is played.
@@ -172,10 +171,10 @@ class LinearElimination(ArmLearner):
         NoGuaranteeError
             Nothing is proved for this case.
         """
-        about = on_vertices("about", about)
+        on = self.on(about)
         if self.schedule == "sharp":
-            return self._sharp_guarantee(about, form)
-        info, R = read_arms(about), noise_of(about, self.R)
+            return self._sharp_guarantee(on, form)
+        info, R = on.proved_arms, on.R
         d = check_linear(info, R, self._norm)
         scale = info.arm_norm * self._norm
         parameters = {"K": info.K, "d": d, "R": R / scale, "largest_gap": 2.0}
@@ -183,19 +182,20 @@ class LinearElimination(ArmLearner):
             parameters["support"] = min(info.K, largest_support(d))
         return Guarantee(formula("PE-linear", form), self.delta, parameters, scale)
 
-    def _sharp_guarantee(self, about: Any, form: Form) -> Guarantee:
+    def _sharp_guarantee(self, on: LinearSetting, form: Form) -> Guarantee:
         if formula("PE-linear", form) == "PE-linear":
             raise ArgumentError("form", 'is "schedule" only, of schedule="sharp"')
-        info, R = read_arms(about), noise_of(about, self.R)
+        info, R = on.proved_arms, on.R
         d = check_linear(info, R, math.inf if self.theta_norm is None else self.theta_norm)
         k = min(d, info.K - 1) if info.features is None else self._dimension(info.features)
         parameters = {"K": info.K, "k": max(1, k), "prior_gap": self._prior(R)}
-        largest = range_of(about)
+        width = _check.width(on.bounds)
+        largest = math.inf if width is None else width
         if self.theta_norm is not None:
             largest = min(largest, 2.0 * info.arm_norm * self.theta_norm)
         if math.isfinite(largest):
             parameters["largest_gap"] = largest / R
-        floor = self._floor(about, info.features, largest)
+        floor = self._floor(on.about, info.features, largest)
         if floor > 0.0:
             parameters["floor"] = floor / R
         return Guarantee("PE-linear-sharp", self.delta, parameters, R)
@@ -261,28 +261,27 @@ class LinearElimination(ArmLearner):
         return new_linear_state(features, *about)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: LinearSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
         if self.schedule == "sharp":
-            return self._begin_sharp(problem, law, record, engine, horizon)
+            return self._begin_sharp(on, law, record, engine, horizon)
         states, logs = new_states(law), [BlockLog() for _ in law.words]
 
         def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:
-            return self._begin(problem, (law, state, record), logs[r], engine, horizon)
+            return self._begin(on, (law, state, record), logs[r], engine, horizon)
 
         return ArmBatch(states, OneByOne(states, law, record, begin).advance, logs=logs)
 
     def _begin_sharp(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: LinearSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate replications of blocks, which begin with one and the same design."""
         from uli_fast.kernels.arms.state import play_out
         from uli_fast.kernels.linear.blocks import WITHDRAWN
         from uli_fast.kernels.linear_elimination import play_blocks
 
-        states = new_states(law)
-        units = self.units(problem.features, (problem.low, problem.high), problem.intercept)
+        states, problem, units = new_states(law), on.about, on.units
         try:
             floor = self._floor(problem, problem.features, math.inf) / units.scale
         except NoGuaranteeError:  # there is no F to withdraw
@@ -310,14 +309,14 @@ class LinearElimination(ArmLearner):
         return ArmBatch(states, advance, withdrawn=withdrawn)
 
     def _begin(
-        self, problem: ArmBandit, one: tuple[Any, ...], log: BlockLog, engine: str, horizon: int
+        self, on: LinearSetting, one: tuple[Any, ...], log: BlockLog, engine: str, horizon: int
     ) -> Callable[[int], bool]:
         """Begin one replication; return what plays it on."""
         from uli_fast.kernels import linear_elimination as kernel
         from uli_fast.kernels.arms.state import play_out
 
         law, state, record = one
-        units = self.units(problem.features, (problem.low, problem.high), problem.intercept)
+        problem, units = on.about, on.units
         phases = Phases(self.delta, units, problem.features, state)
         # True means in units of the proofs, to know whether the nice event held.
         truth = (problem.means - problem.intercept) / units.scale

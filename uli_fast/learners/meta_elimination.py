@@ -21,10 +21,11 @@ from uli_fast.guarantees import ArmsInfo, Guarantee, formula, read_arms
 from uli_fast.guarantees.phase_bounds import noise_bound, rounded_up, table
 from uli_fast.learners._adversarial.bases import Base, log_term, loss_kind, losses_of, saturated
 from uli_fast.learners._adversarial.phases import AdversarialLearner, PlannedPhase
+from uli_fast.learners._parameters import optional, shared_probability, word
+from uli_fast.learners._setting import ArmSetting
 from uli_fast.learners.exp3p import Exp3P
 from uli_fast.learners.geometric_hedge import GeometricHedge, rank_of
 from uli_fast.problems import kinds
-from uli_fast.problems.arms import ArmBandit
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -104,15 +105,12 @@ class MetaElimination(AdversarialLearner):
     """
 
     base: Any = field(default_factory=Exp3P)
-    delta: float = 0.05
-    mode: MetaMode = "paper"
-    sigma: float | None = None
+    delta: float = shared_probability(0.05)
+    mode: MetaMode = word("paper", MODES)
+    sigma: float | None = optional(_check.subgaussian)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        _check.one_of("mode", self.mode, MODES)
-        if self.sigma is not None:
-            object.__setattr__(self, "sigma", _check.subgaussian("sigma", self.sigma))
+        super().__post_init__()
         if not isinstance(self.base, Base) or isinstance(self.base, type):
             raise ArgumentError(
                 "base", f"must be an object with methods g and start_phase, got {self.base!r}"
@@ -141,10 +139,16 @@ class MetaElimination(AdversarialLearner):
         rounds = 0.0 if least is None else least(features, delta)
         return sharp_mode(checked_g(base, features, delta), log_term(len(features), delta), rounds)
 
-    def check(self, problem: ArmBandit, horizon: int) -> None:
+    def on(self, about: Any) -> ArmSetting:
+        """Return this learner on a bandit or on arms; with sigma, rewards are unbounded."""
+        if self.sigma is None or isinstance(about, ArmSetting | ArmsInfo) or kinds.is_bandit(about):
+            return super().on(about)
+        return super().on(read_arms(about)._replace(low=None))
+
+    def check(self, on: ArmSetting, horizon: int) -> None:
         """Refuse what the base cannot play."""
-        super().check(problem, horizon)
-        if self.sigma is not None and problem.low is not None:
+        super().check(on, horizon)
+        if self.sigma is not None and on.arms.low is not None:
             raise ArgumentError("sigma", "is for unbounded rewards; this problem's are bounded")
 
     def _live(self, labels: Labels, low: float, high: float, live: Live) -> MetaPlayer:
@@ -169,9 +173,9 @@ class MetaElimination(AdversarialLearner):
 
         return phase
 
-    def phase_lengths(self, features: F64, horizon: int) -> list[int]:
+    def phase_lengths(self, about: Any, horizon: int) -> list[int]:
         """Return T_1, T_2, ... of every phase that can begin by the horizon."""
-        phase, lengths = self.schedule(features, horizon), list[int]()
+        phase, lengths = self.schedule(self.on(about).features, horizon), list[int]()
         while sum(lengths) < horizon:
             lengths.append(phase(len(lengths) + 1).rounds)
         return lengths
@@ -208,7 +212,7 @@ class MetaElimination(AdversarialLearner):
         NoGuaranteeError
             Nothing is proved for this case.
         """
-        info = read_arms(about)
+        info = self.on(about).proved_arms
         if not _is_own(self.base):  # a subclass is another algorithm
             return self._claim(info, formula("user", form) == "user")
         dimension = info.K if self.base.losses == "unit" else self._rank(info)
@@ -235,10 +239,8 @@ class MetaElimination(AdversarialLearner):
             {"factor": mode.factor} if form == "paper" else {"multiplier": mode.multiplier}
         )
         if self.sigma is not None:
-            # Told about the rewards, not only about the arms.
-            told = isinstance(about, ArmsInfo) or kinds.is_bandit(about)
             parameters |= {"multiplier": mode.multiplier}
-            return self._unbounded(info if told else info._replace(low=None), parameters, form)
+            return self._unbounded(info, parameters, form)
         scale = self._scale(info)
         return Guarantee(formula(f"META-{name}", form), self.delta, parameters, scale)
 

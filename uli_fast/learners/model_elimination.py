@@ -15,6 +15,7 @@ from uli_fast._typing import B1, I64, U64, Play
 from uli_fast.errors import ArgumentError, GuaranteeWarning, HorizonTooLargeError
 from uli_fast.guarantees import Guarantee, describe_model
 from uli_fast.guarantees.model_boxes import ModelSize, log_term
+from uli_fast.learners._parameters import checked, positive, probability, whole, word
 from uli_fast.learners._policies.models import (
     KnownModel,
     allowed_actions,
@@ -29,6 +30,7 @@ from uli_fast.learners._policies.runs import (
     PolicyRun,
     new_policy_log,
 )
+from uli_fast.learners._setting import PolicySetting
 from uli_fast.problems import kinds
 from uli_fast.problems.tabular_mdp import TabularMDP
 
@@ -85,20 +87,12 @@ class ModelElimination(PolicyLearner):
     True
     """
 
-    delta: float = 0.05
-    play: Play = "deterministic"
-    pooled: bool = False
-    growth: float = 0.1
-    first: int = 16
+    delta: float = probability(0.05)
+    play: Play = word("deterministic", PLAYS)
+    pooled: bool = checked(False, _check.flag)
+    growth: float = positive(0.1)
+    first: int = whole(16, most=_check.LARGEST_HORIZON)
     engines: ClassVar[tuple[str, ...]] = ("skip", "rounds")
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
-        _check.one_of("play", self.play, PLAYS)
-        object.__setattr__(self, "pooled", _check.flag("pooled", self.pooled))
-        object.__setattr__(self, "growth", _check.positive("growth", self.growth))
-        first = _check.whole("first", self.first, most=_check.LARGEST_HORIZON)
-        object.__setattr__(self, "first", first)
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return the promise F, before anything is played. Rounds are episodes.
@@ -118,15 +112,20 @@ class ModelElimination(PolicyLearner):
         NoGuaranteeError
             Nothing is proved for this case.
         """
-        return self.guarantee_for(*describe_model(about, self.pooled))
+        return self.guarantee_for(*self.on(about).size)
 
     def guarantee_for(self, size: ModelSize, scale: float) -> Guarantee:
         """Return F_ULI for an MDP of which this is unknown, and these reward units."""
         parameters = size.parameters(self.growth, self.first)
         return Guarantee(f"MODEL-{self.play}", self.delta, parameters, scale)
 
-    def check(self, problem: Any, horizon: int) -> None:
+    def read(self, about: Any) -> tuple[ModelSize, float]:
+        """Read what is unknown of a TabularMDP, or of one with (S, A, H), and its reward units."""
+        return describe_model(about, self.pooled)
+
+    def check(self, on: PolicySetting, horizon: int) -> None:
         """Refuse to pool what changes with the stage, and more visits than can be counted."""
+        problem = on.about
         P = problem.transitions[:-1]  # what comes after the last stage does not matter
         if self.pooled and (P != P[:1]).any():
             raise ArgumentError("pooled", f"must be False: {problem!r} changes with the stage")
@@ -208,14 +207,14 @@ class ModelElimination(PolicyLearner):
 
     def begin(
         self,
-        problem: TabularMDP,
+        on: PolicySetting,
         words: U64,
         engine: str,
         horizon: int,
         rounds: I64,
     ) -> ModelRun:
         """Allocate one replication."""
-        run = ModelRun(self, problem, horizon, rounds)
+        run = ModelRun(on, horizon, rounds)
         run.prepare(words, engine)
         return run
 
@@ -246,7 +245,7 @@ class ModelRun(PolicyRun):
         """Begin with every model that is possible, and every action."""
         from uli_fast.kernels import model_elimination as kernel
 
-        learner, problem = self.learner, self.problem
+        learner, problem = self.on.learner, self.problem
         H, S, A = problem.rewards.shape
         rows, law = rows_of(problem, learner.pooled), problem.law(words)
         self.source = words
@@ -255,7 +254,7 @@ class ModelRun(PolicyRun):
         allowed = allowed_actions(problem.decision_points, A)
         self.view = new_view(problem.unit_rewards, allowed)
         self.choice = new_choice((H, S, A))
-        size, _ = describe_model(problem, learner.pooled)
+        size, _ = self.on.size
         self.rule = learner.rule(size)
         facts = np.zeros((FIRST_LOOKS, kernel.FACTS))
         facts[0] = first_facts(H)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from uli_fast import _check
-from uli_fast._support.streams import generator_of
+from uli_fast._support.streams import entropy_of, generator_of
 from uli_fast._typing import I64
 from uli_fast.errors import ArgumentError, NoGuaranteeError, OwnLearnerError, RuleError
-from uli_fast.guarantees import Guarantee, ratio_by_round, read_arms
+from uli_fast.guarantees import Guarantee, ratio_by_round
 from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
+from uli_fast.learners._parameters import probability
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
     from uli_fast.kernels.arms.state import ArmState, RoundRecord
@@ -121,13 +123,14 @@ class OwnLearner(ArmLearner):
     update: Callable[[Any, int, float], Any] | None = None
     name: str | None = None
     claim: Callable[[int, float, float], float] | None = None
-    delta: float = 0.05
+    delta: float = probability(0.05)
 
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
     returns: ClassVar[bool] = True
     draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if hasattr(self.make, "choose") and not isinstance(self.make, type):
             raise ArgumentError(
                 "make", "pass the class, not an instance: every run needs a fresh one"
@@ -142,7 +145,6 @@ class OwnLearner(ArmLearner):
             _check.function("claim", self.claim)
         if self.name is not None and "(" in _check.key("name", self.name):
             raise ArgumentError("name", f"must hold no parenthesis, got {self.name!r}")
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
 
     def __repr__(self) -> str:
         return f"{self.title}(OwnLearner, delta={self.delta:g})"
@@ -162,7 +164,7 @@ class OwnLearner(ArmLearner):
         """Return the claim, which is the user's, for a problem or a number of arms."""
         if self.claim is None:
             raise NoGuaranteeError(f"nothing is proved about {self.title}, and it claims nothing")
-        arms = read_arms(about)
+        arms = self.on(about).proved_arms
         parameters = {"K": arms.K, "largest_gap": arms.scale * arms.largest_gap}
         return Guarantee("user", self.delta, parameters, 1.0, partial(self._claimed, arms.K))
 
@@ -175,7 +177,7 @@ class OwnLearner(ArmLearner):
             said = f"claim must return a number, got {value!r} at round {t:.0f}"
             raise RuleError(said) from None
 
-    def check(self, problem: ArmBandit, horizon: int) -> None:
+    def check(self, on: ArmSetting, horizon: int) -> None:
         """Refuse nothing: any arms can be played."""
 
     # What runs and players share.
@@ -215,12 +217,12 @@ class OwnLearner(ArmLearner):
     # Simulations.
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: ArmSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
         states = new_states(law)
         worst = np.full(len(law.words), np.nan)
-        guarantee = self._claim_on(problem)
+        problem, guarantee = on.about, on.guarantee
 
         def begin(r: int, state: ArmState, law: Law, record: RoundRecord) -> Callable[[int], bool]:
             mind = self.begun(problem.n_arms, generator_of(law.words))
@@ -237,12 +239,6 @@ class OwnLearner(ArmLearner):
             return advance
 
         return ArmBatch(states, OneByOne(states, law, record, begin).advance, worst)
-
-    def _claim_on(self, problem: ArmBandit) -> Guarantee | None:
-        try:
-            return None if self.claim is None else self.guarantee(problem)
-        except NoGuaranteeError:  # simulate has warned of it
-            return None
 
     # Live decisions.
 
@@ -277,7 +273,7 @@ class OwnLearner(ArmLearner):
         _check.unused(None, horizon)
         bounds = _check.reward_range(low, high)
         labels = _check.labels("arms", arms)
-        return OwnPlayer(self, labels, *bounds, _check.seed("seed", seed))
+        return OwnPlayer(self, labels, *bounds, entropy_of(_check.seed("seed", seed)))
 
     def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> OwnPlayer:
         """Start a player again, as a saved state describes it."""

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uli_fast import _check
 from uli_fast._typing import Form
 from uli_fast.errors import NoGuaranteeError
-from uli_fast.guarantees import Guarantee, describe_arms, formula
+from uli_fast.guarantees import Guarantee, formula
 from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
+from uli_fast.learners._parameters import noise, probability
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
-    from uli_fast._check import Bounds, Labels
+    from uli_fast._check import Labels
     from uli_fast.kernels.arms.state import RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.phased_elimination import PhasedPlayer
-    from uli_fast.problems.arms import ArmBandit
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,10 @@ class PhasedElimination(ArmLearner):
     8 0
     """
 
-    delta: float = 0.05
-    R: float | None = None
+    delta: float = probability(0.05)
+    R: float | None = noise()
     has_event: ClassVar[bool] = True
     reads_logs: ClassVar[Mapping[str, str]] = {"any": "queues", "randomized": "queues"}
-
-    def __post_init__(self) -> None:
-        self._check_parameters()
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
         """Return the promise F, before anything is played.
@@ -81,7 +78,8 @@ class PhasedElimination(ArmLearner):
         NoGuaranteeError
             Nothing is proved for this case.
         """
-        arms, R = describe_arms(about, self.R)
+        on = self.on(about)
+        arms, R = on.subgaussian_arms, on.R
         if arms.largest_gap > 2.0:
             raise NoGuaranteeError(
                 f"gaps up to {arms.largest_gap:g} exceed 2, the first phase's resolution; "
@@ -93,7 +91,7 @@ class PhasedElimination(ArmLearner):
         return Guarantee(formula("PE-MAB", form), self.delta, parameters, arms.scale)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: ArmSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
         from uli_fast.kernels import phased_elimination as kernel
@@ -101,16 +99,16 @@ class PhasedElimination(ArmLearner):
         states = new_states(law)
         starts = kernel.PhaseStart(states.n.copy(), states.total.copy(), np.zeros_like(states.n))
         play = kernel.batch_skipping if engine == "skip" else kernel.batch_rounds
-        args = (law, states, record, starts, self.delta, self.noise_on(problem), horizon)
+        args = (law, states, record, starts, self.delta, on.R, horizon)
         return ArmBatch(states, lambda budget: play(*args, budget))
 
-    def quotas(self, K: int, horizon: int, bounds: Bounds = (0.0, 1.0)) -> list[int]:
+    def quotas(self, about: Any, horizon: int) -> list[int]:
         """Return the plays per arm m_1, m_2, ... of every phase that can begin by the horizon."""
         from uli_fast.kernels.phased_elimination import quota
 
-        result, R = list[int](), _check.unit_noise(self.R, bounds)
+        on, result = self.on(about), list[int]()
         while sum(result) < horizon:
-            result.append(int(quota(len(result) + 1, K, self.delta, R)))
+            result.append(int(quota(len(result) + 1, on.K, self.delta, on.R)))
         return result
 
     def _player(self, labels: Labels, low: float, high: float) -> PhasedPlayer:

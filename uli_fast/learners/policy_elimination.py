@@ -19,9 +19,11 @@ from uli_fast._typing import B1, F64, I8, I64, U64, Method, Schedule
 from uli_fast.errors import ArgumentError, NoGuaranteeError, PolicySearchError
 from uli_fast.guarantees import Guarantee
 from uli_fast.guarantees.policy_schedule import PhasePlan, Size, plan
+from uli_fast.learners._parameters import checked, shared_probability, whole, word
 from uli_fast.learners._policies.policy_sets import PolicySet
 from uli_fast.learners._policies.runs import PhaseNote, PolicyLearner, PolicyRun
 from uli_fast.learners._policies.searched_sets import SearchedSet, too_many
+from uli_fast.learners._setting import PolicySetting
 from uli_fast.problems import kinds
 from uli_fast.problems.tabular_mdp import TabularMDP
 
@@ -72,17 +74,11 @@ class PolicyElimination(PolicyLearner):
     '7e+06'
     """
 
-    delta: float = 0.05
-    schedule: Schedule | tuple[float, float] = "proved"
-    method: Method = "auto"
-    node_cap: int = 10**7
+    delta: float = shared_probability(0.05)
+    schedule: Schedule | tuple[float, float] = checked("proved", _check.schedule)
+    method: Method = word("auto", METHODS)
+    node_cap: int = whole(10**7)
     engines: ClassVar[tuple[str, ...]] = ("skip", "rounds")
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        object.__setattr__(self, "schedule", _check.schedule("schedule", self.schedule))
-        _check.one_of("method", self.method, METHODS)
-        object.__setattr__(self, "node_cap", _check.whole("node_cap", self.node_cap))
 
     def guarantee(self, about: Any) -> Guarantee:
         """Return the promise F, before anything is played. Rounds are episodes.
@@ -102,7 +98,7 @@ class PolicyElimination(PolicyLearner):
         NoGuaranteeError
             Nothing is proved for this case.
         """
-        return self.guarantee_for(*read_size(about))
+        return self.guarantee_for(*self.on(about).size)
 
     def guarantee_for(self, size: Size, scale: float) -> Guarantee:
         """Return F_ULI for an MDP of this size and these reward units."""
@@ -114,24 +110,29 @@ class PolicyElimination(PolicyLearner):
         parameters = size._asdict() | {"largest_gap": float(size.H)}
         return Guarantee(f"POLICY-{self.schedule}", self.delta, parameters, scale)
 
+    def read(self, about: Any) -> tuple[Size, float]:
+        """Read the size of a TabularMDP or (S, A, H), and its reward units."""
+        return read_size(about)
+
     def plan(self, size: Size, m: int) -> PhasePlan:
         """Return length and bonus of phase m."""
         return plan(self.schedule, size, self.delta, m)
 
-    def check(self, problem: Any, horizon: int) -> None:
+    def check(self, on: PolicySetting, horizon: int) -> None:
         """Refuse more policies than can be listed."""
+        problem = on.about
         refuse_many("problem", problem.n_policies, self.method, f"{problem!r}")
 
     def begin(
         self,
-        problem: TabularMDP,
+        on: PolicySetting,
         words: U64,
         engine: str,
         horizon: int,
         rounds: I64,
     ) -> EliminationRun:
         """Allocate one replication."""
-        run = EliminationRun(self, problem, horizon, rounds)
+        run = EliminationRun(on, horizon, rounds)
         run.prepare(words, engine)
         return run
 
@@ -239,12 +240,12 @@ class EliminationRun(PolicyRun):
     def prepare(self, words: U64, engine: str) -> None:
         """Begin with all policies."""
         self.law, self.engine = self.problem.law(words), engine
-        self.size, _ = read_size(self.problem)
+        self.size, _ = self.on.size
         self.initial: B1 = self.problem.initial > 0.0
         points, A = self.problem.decision_points, self.problem.n_actions
         self.active: PolicySet | SearchedSet = PolicySet(points, A)
-        if self.learner.method == "search":
-            self.active = SearchedSet(points, A, self.learner.node_cap)
+        if self.on.learner.method == "search":
+            self.active = SearchedSet(points, A, self.on.learner.node_cap)
         self.phase, self.end = 0, 0
         # Kernels are compiled for arrays that may be written to.
         truth = (self.problem.transitions, self.problem.unit_rewards, self.problem.initial)
@@ -265,7 +266,7 @@ class EliminationRun(PolicyRun):
             if status == kernel.NO_ROOM:
                 self.make_room()
             elif status == kernel.TOO_MANY:
-                raise PolicySearchError(too_many(self.learner.node_cap))
+                raise PolicySearchError(too_many(self.on.learner.node_cap))
             self.t = int(self.policy_log.clock[0])
         if self.t == self.end:
             self._close()
@@ -277,7 +278,7 @@ class EliminationRun(PolicyRun):
         from uli_fast.kernels.policy_elimination import open_phase
 
         self.phase += 1
-        length, bonus = self.learner.plan(self.size, self.phase)
+        length, bonus = self.on.learner.plan(self.size, self.phase)
         self.first, self.end = self.t + 1, self.t + length
         self.bonus = np.array(bonus)
         open_phase(self.model, self.bonus)
@@ -285,7 +286,7 @@ class EliminationRun(PolicyRun):
         if self.engine == "skip":
             self.settled = self.active.settled(self.initial, self.problem.transitions > 0.0)
         if self.settled is None:
-            self.chooser = self.active.chooser(self.learner.method, self.initial)
+            self.chooser = self.active.chooser(self.on.learner.method, self.initial)
 
     def _draw(self, policy: I8, n: int) -> None:
         """Draw n episodes of the only policy left at once."""

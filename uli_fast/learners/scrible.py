@@ -20,6 +20,7 @@ from uli_fast.errors import ArgumentError
 from uli_fast.geometry.hull import affine_rank, hull_of
 from uli_fast.learners._adversarial.bases import arrays_of, fill_arrays, log_term
 from uli_fast.learners._adversarial.phases import Live, TunedLearner
+from uli_fast.learners._parameters import positive, shared_probability
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -60,16 +61,12 @@ class Scrible(TunedLearner):
     Scrible(delta=0.05, constant=9.0)
     """
 
-    delta: float = 0.05
-    constant: float = 9.0
+    delta: float = shared_probability(0.05)
+    constant: float = positive(9.0)
 
     losses: ClassVar[str] = "centred"
     proved_constant: ClassVar[float] = math.inf
     why_no_guarantee = "SCRiBLe is experimental: nothing is proved, and it explores for ever"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        object.__setattr__(self, "constant", _check.positive("constant", self.constant))
 
     def check_features(self, name: str, features: F64) -> None:
         """Refuse arms that are not vectors, or span too many dimensions."""

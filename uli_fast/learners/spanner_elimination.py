@@ -8,7 +8,7 @@ played (docs/errata.md).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,15 +20,15 @@ from uli_fast.geometry.least_squares import ridge
 from uli_fast.geometry.spanners import MODES, NULL, Spanner, check_factor
 from uli_fast.guarantees import Guarantee, formula
 from uli_fast.guarantees.phase_bounds import spanner_size
-from uli_fast.learners._linear import noise_of, refuse_beyond
-from uli_fast.learners._sets import PhaseRun, SetLearner
+from uli_fast.learners._linear import refuse_beyond
+from uli_fast.learners._parameters import checked, noise, positive, shared_probability, word
+from uli_fast.learners._sets import PhaseRun, SetLearner, SetSetting
 from uli_fast.learners._sharp_spanner import SharpPhases
 from uli_fast.learners._spanner_sets import SpannedPhases
 from uli_fast.problems import kinds
 from uli_fast.problems.linear import LinearBandit
 
 if TYPE_CHECKING:
-    from uli_fast._check import Bounds
     from uli_fast.arm_sets import ArmSet
     from uli_fast.players.spanner_elimination import SpannerPlayer
 
@@ -85,25 +85,20 @@ class SpannerElimination(SetLearner):
     True True
     """
 
-    delta: float = 0.05
-    C: float = 1.2
-    schedule: SpannerSchedule = "sharp"
-    mode: SpannerMode = "soft"
-    R: float | None = None
-    theta_norm: float = 1.0
+    delta: float = shared_probability(0.05)
+    C: float = checked(1.2, lambda name, value: check_factor(value))
+    schedule: SpannerSchedule = word("sharp", SCHEDULES)
+    mode: SpannerMode = word("soft", MODES)
+    R: float | None = noise()
+    theta_norm: float = positive(1.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.shared_probability("delta", self.delta))
-        object.__setattr__(self, "C", check_factor(self.C))
-        _check.one_of("schedule", self.schedule, SCHEDULES)
-        _check.one_of("mode", self.mode, MODES)
+        super().__post_init__()
         if self.schedule == "sharp" and self.mode != "soft":
             raise ArgumentError(
                 "mode",
                 f"{self.mode!r} is for schedule 'paper': 'sharp' is proved without rank tests",
             )
-        object.__setattr__(self, "R", _check.optional_noise("R", self.R))
-        object.__setattr__(self, "theta_norm", _check.positive("theta_norm", self.theta_norm))
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
         """Return the promise F, before anything is played.
@@ -127,7 +122,8 @@ class SpannerElimination(SetLearner):
         """
         from uli_fast.arm_sets import as_arm_set
 
-        largest, R = 1.0, noise_of(about, self.R)
+        on, largest = self.on(about), 1.0
+        about, R = on.about, on.R
         if isinstance(about, tuple) and len(about) == 2 and np.ndim(about[0]) == 0:
             _check.whole("about", about[0])
             d = _check.whole("about", about[1])
@@ -145,9 +141,9 @@ class SpannerElimination(SetLearner):
             name = "PE-spanner-sharp"
         return Guarantee(name, self.delta, parameters, scale)
 
-    def begin(self, problem: Any, words: U64, engine: str, horizon: int) -> SpannerRun:
+    def begin(self, on: SetSetting, words: U64, engine: str, horizon: int) -> SpannerRun:
         """Allocate one replication."""
-        return SpannerRun(self, problem, words, engine, horizon)
+        return SpannerRun(on, words, engine, horizon)
 
     def start(
         self,
@@ -184,18 +180,10 @@ class SpannerElimination(SetLearner):
         kind = live.SharpSpannerPlayer if self.schedule == "sharp" else live.SpannerPlayer
         return kind(self, as_arm_set(arms), *_check.reward_range(low, high), at)
 
-    def check(self, problem: Any, horizon: int) -> None:
-        """Refuse unbounded rewards for which R is not given."""
-        noise_of(problem, self.R)
-
     def phases(self, region: ArmSet) -> SpannedPhases:
         """Begin the phases of a run; R is a number by then."""
         kind = SharpPhases if self.schedule == "sharp" else SpannerPhases
         return kind(self, region)
-
-    def resolved(self, bounds: Bounds) -> SpannerElimination:
-        """Return this learner with R as a number, from the declared range if it was not given."""
-        return replace(self, R=_check.noise(self.R, bounds))
 
     def phase_size(self, m: int, d: int, scale: float) -> float:
         """Return T_m = 256 C^4 d^3 4^m log(d^3 4^m / delta), times max(1, R^2), of the paper."""
@@ -263,19 +251,11 @@ class SpannerPhases(SpannedPhases):
 class SpannerRun(PhaseRun):
     """One replication in progress."""
 
-    def __init__(
-        self,
-        learner: SpannerElimination,
-        problem: Any,
-        words: U64,
-        engine: str,
-        horizon: int,
-    ) -> None:
+    def __init__(self, on: SetSetting, words: U64, engine: str, horizon: int) -> None:
         from uli_fast.arm_sets import as_arm_set
 
-        known = learner.resolved((problem.low, problem.high))
-        phases = known.phases(as_arm_set(region_of(problem)))
-        super().__init__(phases, problem, words, engine, horizon)
+        phases = on.known.phases(as_arm_set(region_of(on.about)))
+        super().__init__(phases, on.about, words, engine, horizon)
 
 
 def box_of(spanner: Spanner, learner: SpannerElimination, size: float) -> tuple[F64, F64]:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from uli_fast._typing import F64, Form
-from uli_fast.guarantees import Guarantee, describe_arms, formula
+from uli_fast.guarantees import Guarantee, formula
 from uli_fast.learners._arms import ArmBatch, ArmLearner, indexed, new_states
+from uli_fast.learners._parameters import noise, probability
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from uli_fast.kernels.arms.state import ArmState, RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.successive_elimination import SuccessivePlayer
-    from uli_fast.problems.arms import ArmBandit
 
 FARTHEST = 1e5
 
@@ -53,13 +54,10 @@ class SuccessiveElimination(ArmLearner):
     True True
     """
 
-    delta: float = 0.05
-    R: float | None = None
+    delta: float = probability(0.05)
+    R: float | None = noise()
     has_event: ClassVar[bool] = True
     reads_logs: ClassVar[Mapping[str, str]] = {"any": "rows", "randomized": "rows"}
-
-    def __post_init__(self) -> None:
-        self._check_parameters()
 
     def guarantee(self, about: Any, form: Form = "schedule") -> Guarantee:
         """Return the promise F, before anything is played.
@@ -81,30 +79,31 @@ class SuccessiveElimination(ArmLearner):
         NoGuaranteeError
             Nothing is proved for this case.
         """
-        arms, R = describe_arms(about, self.R)
-        parameters = {"K": arms.K, "R": R, "largest_gap": arms.largest_gap}
+        on = self.on(about)
+        arms = on.subgaussian_arms
+        parameters = {"K": arms.K, "R": on.R, "largest_gap": arms.largest_gap}
         return Guarantee(formula("SE-MAB", form), self.delta, parameters, arms.scale)
 
-    def knows_event(self, problem: ArmBandit, engine: str) -> bool:
+    def knows_event(self, on: ArmSetting, engine: str) -> bool:
         """Return whether a run knows if all intervals held: not where sums of blocks are rounded.
 
         The rounding of sums far from 0 grows with n, an interval's share of a sum with sqrt(n):
         from means of FARTHEST R on they meet before 10^18 plays.
         """
-        free = problem.low is None and engine == "skip"
-        return not free or float(np.abs(problem.means).max()) <= FARTHEST * self.noise_on(problem)
+        free = on.arms.low is None and engine == "skip"
+        return not free or float(np.abs(on.about.means).max()) <= FARTHEST * on.R
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: ArmSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
-        states, R = new_states(law), self.noise_on(problem)
-        states.broken[:] = not self.knows_event(problem, engine)  # then nothing is watched
+        states, R = new_states(law), on.R
+        states.broken[:] = not self.knows_event(on, engine)  # then nothing is watched
         if is_coins(law):
             return CoinBatch.begin(law, states, record, engine, horizon, self.delta, R)
         from uli_fast.kernels import successive_elimination as kernel
 
-        after, K = (self.delta, R, horizon), problem.n_arms
+        after, K = (self.delta, R, horizon), on.K
         bounds = kernel.Bounds(np.zeros(K), np.zeros(K), np.zeros(2))
         if engine == "rounds":
             args = (law, states, record, bounds, *after)

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._support.streams import entropy_of
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
+from uli_fast.learners._parameters import noise, probability
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
     from uli_fast.kernels.arms.state import RoundRecord
     from uli_fast.kernels.rewards.laws import Law
     from uli_fast.players.thompson_sampling import ThompsonPlayer
-    from uli_fast.problems.arms import ArmBandit
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,8 @@ class ThompsonSampling(ArmLearner):
     0.500
     """
 
-    delta: float = 0.05
-    R: float | None = None
+    delta: float = probability(0.05)
+    R: float | None = noise()
 
     engines: ClassVar[tuple[str, ...]] = ("rounds",)
     baseline: ClassVar[bool] = True
@@ -61,21 +63,18 @@ class ThompsonSampling(ArmLearner):
         "no F_ULI holds for Thompson sampling: every worse arm is drawn again for ever"
     )
 
-    def __post_init__(self) -> None:
-        self._check_parameters()
-
     def guarantee(self, about: Any) -> Guarantee:
         """Raise NoGuaranteeError: every arm keeps a positive chance."""
         raise NoGuaranteeError(self.why_no_guarantee)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: ArmSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
         from uli_fast.kernels import thompson_sampling as kernel
 
-        states, R = new_states(law), self.noise_on(problem)
-        shapes = kernel.Shapes(*np.zeros((2, 2, problem.n_arms)))
+        states, R = new_states(law), on.R
+        shapes = kernel.Shapes(*np.zeros((2, 2, on.K)))
 
         def advance(budget: int) -> bool:
             if self.R is None:
@@ -103,7 +102,7 @@ class ThompsonSampling(ArmLearner):
         bounds = _check.reward_range(low, high)
         _check.unit_noise(self.R, bounds)
         labels = _check.labels("arms", arms)
-        return ThompsonPlayer(self, labels, *bounds, _check.seed("seed", seed))
+        return ThompsonPlayer(self, labels, *bounds, entropy_of(_check.seed("seed", seed)))
 
     def revive(
         self, arms: Any, low: float, high: float, extra: Mapping[str, Any]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from uli_fast.learners._optimism import OptimisticLearner
+from uli_fast.learners._parameters import noise, probability
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -38,16 +39,13 @@ class UCB(OptimisticLearner):
     True
     """
 
-    delta: float = 0.05
-    R: float | None = None
+    delta: float = probability(0.05)
+    R: float | None = noise()
 
     why_no_guarantee = (
         "UCB plays every arm infinitely often (its bonus grows with log t), "
         "so no decreasing F_ULI holds"
     )
-
-    def __post_init__(self) -> None:
-        self._check_parameters()
 
     def rule(self, R: float = 0.5) -> Any:
         """Return the bonus as kernels read it, for R on the learner's scale."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from uli_fast import _check
 from uli_fast._support.progress import Progress, progress_bar
+from uli_fast._support.streams import entropy_of
 from uli_fast._typing import Engine
 from uli_fast.errors import ArgumentError
 from uli_fast.learners._arms import ArmLearner
@@ -25,7 +26,8 @@ from uli_fast.problems.arms import ArmBandit
 from uli_fast.results.characteristics import LearnerCharacteristics, OperatingCharacteristics
 from uli_fast.results.metrics import LEVEL
 from uli_fast.simulation.compare import named_learners
-from uli_fast.simulation.simulate import check_pair, simulate
+from uli_fast.simulation.runner import threads_of
+from uli_fast.simulation.simulate import paired, simulate
 
 # How far drops are followed unless asked for: a number of rounds where they can be skipped,
 # where they are played one by one this many times the horizon.
@@ -101,8 +103,8 @@ def operating_characteristics(
     if T < problem.n_arms:
         raise ArgumentError("horizon", f"must be at least {problem.n_arms}, a patient for each arm")
     M = _check.replications("replications", replications)
-    entropy, level = _check.seed("seed", seed), _check.in_open_unit("level", level)
-    called, threads = _check.text("events", events), _check.jobs("n_jobs", n_jobs)
+    entropy, level = entropy_of(_check.seed("seed", seed)), _check.in_open_unit("level", level)
+    called, threads = _check.text("events", events), threads_of(_check.jobs("n_jobs", n_jobs))
     _check.in_open_unit("alpha", alpha)
     ends = {name: _end(learner, problem, T, followed, engine) for name, learner in named.items()}
     no_fixed = _no_fixed(problem, T)
@@ -152,12 +154,12 @@ def _end(learner: Any, problem: ArmBandit, T: int, followed: Any, engine: str) -
     last = T if followed is None else _check.horizon("followed", followed)
     if last < T:
         raise ArgumentError("followed", f"must be at least the horizon {T}, got {last}")
-    chosen = check_pair(learner, problem, T, engine)
+    _, chosen = paired(learner, problem, T, engine)
     if _never_drops(learner):
         return T
     if followed is None and not problem.runs_out:
         last = max(T, FOLLOWED) if chosen == "skip" else min(TIMES * T, _check.LARGEST_HORIZON)
-    check_pair(learner, problem, last, engine)
+    paired(learner, problem, last, engine)
     return last
 
 

@@ -15,6 +15,8 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import F64, I64, U64
 from uli_fast.errors import ArgumentError, RewardsExhaustedError
+from uli_fast.geometry.designs import rank
+from uli_fast.problems.arms_info import ArmsInfo, largest_norm
 
 if TYPE_CHECKING:
     from uli_fast.kernels.rewards.laws import Law
@@ -45,7 +47,9 @@ class ArmBandit:
         high: float | None = None,
     ) -> None:
         self.means = means
-        self.names = _check.arm_names("names", names, means.size)
+        self.names = tuple(map(str, range(means.size)))
+        if names is not None:
+            self.names = _check.arm_names("names", names, means.size)
         self.low, self.high = low, high
         self.gaps: F64 = means.max() - means
         self.means.flags.writeable = self.gaps.flags.writeable = False
@@ -58,12 +62,36 @@ class ArmBandit:
     @property
     def features(self) -> F64:
         """Arms as vectors, (K, d); d = 0 where they are not vectors."""
-        return np.zeros((self.n_arms, 0))
+        return np.zeros((self.means.size, 0))
 
     @property
     def scale(self) -> float:
         """Reward units per unit of the learner's scale."""
         return 1.0 if self.low is None or self.high is None else self.high - self.low
+
+    def arms_info(self) -> ArmsInfo:
+        """Return what learners and guarantees need to know."""
+        features = self.features
+        info = ArmsInfo(
+            self.means.size,
+            self.largest_gap,
+            self.scale,
+            self.subgaussian,
+            low=self.low,
+            high=self.high,
+            features=features,
+            iid=self.iid,
+        )
+        if not features.shape[1]:
+            return info
+        return info._replace(
+            d=max(1, rank(features)),
+            intercept=self.intercept,
+            largest_mean=float(np.abs(self.means - self.intercept).max()),
+            arm_norm=largest_norm(features),
+            noise=self.noise_subgaussian,
+            theta_norm=self.slope_norm,
+        )
 
     @property
     def unit_means(self) -> F64:
@@ -107,7 +135,7 @@ class ArmBandit:
         return parameters
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{key}={value}" for key, value in self._parameters().items())
+        inside = ", ".join([f"{key}={value}" for key, value in self._parameters().items()])
         return f"{type(self).__name__}({inside})"
 
 
@@ -391,5 +419,5 @@ def bernoulli_law(p: F64, words: U64, engine: str) -> Law:
 
 def short(values: F64, what: str = "arms") -> str:
     """Return the first few values as text, and how many there are."""
-    shown = [f"{x:.6g}" for x in values[:8]]
+    shown = map("{:.6g}".format, values[:8])
     return "[" + ", ".join(shown) + (f", ... {values.size} {what}]" if values.size > 8 else "]")

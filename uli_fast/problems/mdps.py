@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._support.streams import entropy_of
 from uli_fast._typing import F64
 from uli_fast.problems.tabular_mdp import TabularMDP
 
@@ -117,7 +118,7 @@ def random_dense(
     """
     S, A, H = _sizes(S, A, H)
     alpha = np.full(S, _check.positive("concentration", concentration))
-    rng = np.random.default_rng(_check.seed("seed", seed))
+    rng = np.random.default_rng(entropy_of(_check.seed("seed", seed)))
     P, first = rng.dirichlet(alpha, (H, S, A)), rng.dirichlet(alpha)
     return TabularMDP(P, rng.random((H, S, A)), first, label="RandomDense")
 
@@ -149,7 +150,7 @@ def random_sparse(S: int, A: int, H: int, seed: int | None, support: int = 2) ->
     """
     S, A, H = _sizes(S, A, H)
     support = _check.whole("support", support, most=S)
-    rng = np.random.default_rng(_check.seed("seed", seed))
+    rng = np.random.default_rng(entropy_of(_check.seed("seed", seed)))
     P, first = _scattered(rng, (H, S, A), S, support), _scattered(rng, (), S, support)
     return TabularMDP(P, rng.random((H, S, A)), first, label="RandomSparse")
 

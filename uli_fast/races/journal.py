@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from uli_fast import _check
+from uli_fast._support.streams import entropy_of
 from uli_fast._support.versions import versions
 from uli_fast.errors import ArgumentError, StudyDivergedError, StudyError, StudyWriteError
 from uli_fast.study.address import no_address
@@ -65,7 +66,7 @@ class RaceRecord:
         journal = Journal(file)
         try:
             if journal.empty:
-                seeded = dict(about) | {"seed": _check.seed("seed", about["seed"])}
+                seeded = dict(about) | {"seed": entropy_of(about["seed"])}
                 journal.create({"race": seeded, "versions": versions()})
             events = iter(journal.events())
             first = next(events)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._support.streams import entropy_of
 from uli_fast._typing import I64, About, Stopped
 from uli_fast.errors import MissingScoresWarning, StudyError
 from uli_fast.races._marks import mark
@@ -19,6 +20,7 @@ from uli_fast.races.journal import RaceOutcome, RaceRecord
 from uli_fast.races.scores import Field, Scores
 from uli_fast.races.verdict import Course, Rules, levels, verdict
 from uli_fast.results.race import Race
+from uli_fast.simulation.runner import threads_of
 
 
 def race(
@@ -120,9 +122,10 @@ def race(
         "about": _check.one_of("about", about, ("list", "population")),
         "low": bounds[0],
         "high": bounds[1],
-        "seed": None if seed is None else _check.seed("seed", seed),
+        "seed": _check.seed("seed", seed),
     }
-    called, threads = _check.function("evaluate", evaluate), _check.jobs("n_jobs", n_jobs)
+    called = _check.function("evaluate", evaluate)
+    threads = threads_of(_check.jobs("n_jobs", n_jobs))
     retries = _check.whole("retries", retries, 0)
     most = None if max_failures is None else _check.whole("max_failures", max_failures)
     again = _check.flag("retry_missing", retry_missing)
@@ -131,7 +134,7 @@ def race(
         given["candidates_mark"], given["instances_mark"] = mark(named.values()), mark(items)
         record, given, known = RaceRecord.open(study, given)
     try:
-        seed = _check.seed("seed", given["seed"])
+        seed = entropy_of(_check.seed("seed", given["seed"]))
         rules = Rules(given["delta"], given["eps"], given["batch"], given["about"], seed)
         order = shuffled(len(items), seed)
         field = Field(

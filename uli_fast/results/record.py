@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -181,7 +181,7 @@ class RunRecord:
     @classmethod
     def of(cls, decisions: DecisionTable, phases: PhaseTable, **others: Any) -> Self:
         """Return the record of two tables, and of the other public names."""
-        unknown = others.keys() - {f.name for f in fields(cls)} | others.keys() & COLUMNS.keys()
+        unknown = others.keys() - cls.__dataclass_fields__.keys() | others.keys() & COLUMNS.keys()
         if unknown:
             raise TypeError(f"no names of a record beside its tables: {sorted(unknown)}")
         runs = cls.__new__(cls)

@@ -66,8 +66,11 @@ class PhaseTable:
     @classmethod
     def planned(cls, quotas: Any, lengths: Any, blocks: Blocks | None = None) -> PhaseTable:
         """Return the phases of arms: by their schedule, as lists, or by what was played."""
-        quotas, lengths = (x if x is None else np.array(x, np.int64) for x in (quotas, lengths))
-        return cls(quotas, lengths, blocks)
+        return cls(
+            None if quotas is None else np.array(quotas, np.int64),
+            None if lengths is None else np.array(lengths, np.int64),
+            blocks,
+        )
 
     def listed(self, eliminated: I64 | None, horizon: int) -> list[list[Any]] | None:
         """Return the phases of each replication; None where there are none."""

@@ -29,7 +29,7 @@ def simulate_kept(
     first: int,
 ) -> Runs:
     """Play a batch, (learner, problem, horizon, replications, seed, engine, rounds)."""
-    from uli_fast.simulation.simulate import check_pair, keeps_plays, simulate
+    from uli_fast.simulation.simulate import keeps_plays, paired, rounds_to_record, simulate
 
     target = _check.path("checkpoint", folder)
     learner, problem, horizon, replications, seed, engine, rounds = batch
@@ -40,9 +40,11 @@ def simulate_kept(
         )
     if first != 0:
         raise ArgumentError("first_replication", f"must be 0 with a checkpoint, got {first!r}")
-    check_pair(learner, problem, T, engine)
-    listed = None if rounds is None else _check.recorded_rounds("rounds", rounds, T).tolist()
-    if keep_plays is None and not keeps_plays(learner.reduced(problem), listed, T, M):
+    on, _ = paired(learner, problem, T, engine)
+    recorded = rounds_to_record(rounds, T)
+    listed = None if rounds is None else recorded.tolist()
+    arms = getattr(on.about, "n_arms", 0)
+    if keep_plays is None and not keeps_plays(arms, recorded.size, M):
         keep_plays = False
     identity = {
         "learner": without_addresses(repr(learner)),

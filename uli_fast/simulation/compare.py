@@ -16,7 +16,7 @@ from uli_fast.problems import kinds
 from uli_fast.problems.kinds import Problem
 from uli_fast.results.comparison import Comparison
 from uli_fast.results.runs import Runs
-from uli_fast.simulation.simulate import check_pair, simulate
+from uli_fast.simulation.simulate import paired, simulate
 
 ORDER = "compare([learner, ...], problem, horizon)"
 
@@ -58,7 +58,7 @@ def compare(
     """
     named = named_learners(learners)
     for learner in named.values():  # before the first of them is run
-        check_pair(learner, problem, _check.horizon("horizon", horizon), engine)
+        paired(learner, problem, _check.horizon("horizon", horizon), engine)
     results: dict[str, Runs] = {}
     for name, learner in named.items():
         results[name] = simulate(

@@ -16,7 +16,8 @@ import numpy as np
 
 from uli_fast._support.streams import spawned, stream_words
 from uli_fast._typing import F64, I64, Total
-from uli_fast.learners._arms import ArmLearner, indexed
+from uli_fast.learners._arms import indexed
+from uli_fast.learners._setting import ArmSetting
 from uli_fast.problems.arms import ArmBandit
 from uli_fast.simulation.runner import run_on_threads
 
@@ -47,11 +48,16 @@ class _StoppedError(Exception):
 class Match:
     """A ULI learner, its rival, and what they play on."""
 
-    uli: ArmLearner
-    rival: ArmLearner
-    problem: ArmBandit
+    uli: ArmSetting
+    rival: ArmSetting
     horizon: int
     seed: int
+
+    @property
+    def problem(self) -> ArmBandit:
+        """What both play."""
+        problem: ArmBandit = self.uli.about
+        return problem
 
     @cached_property
     def tabled(self) -> bool:
@@ -64,7 +70,7 @@ class Match:
     @property
     def random(self) -> bool:
         """Whether runs differ from each other."""
-        return self.tabled or self.uli.draws or self.rival.draws
+        return self.tabled or self.uli.learner.draws or self.rival.learner.draws
 
     def each(
         self,
@@ -180,9 +186,9 @@ class CoupledRun:
                 self.tell(0.5 * rows / self.longest)
         self.table = table
 
-    def law(self, learner: ArmLearner) -> Law:
+    def law(self, on: ArmSetting) -> Law:
         """Return the rewards of a learner: the table's, then its own."""
-        words = self._own[[int(learner is self.match.rival)]]  # a copy, (1, 4)
+        words = self._own[[int(on is self.match.rival)]]  # a copy, (1, 4)
         law = self.match.problem.law(words, "skip")
         known: Any = {} if self.table is None else {"prefix": self.table}
         return law._replace(**known)
@@ -205,9 +211,9 @@ class CoupledRun:
         self.regret = float(plays @ self.match.problem.gaps)
         return int(plays.max())
 
-    def counts(self, learner: ArmLearner, rounds: I64) -> I64:
+    def counts(self, on: ArmSetting, rounds: I64) -> I64:
         """Return the plays of every arm up to each of the rounds, (P, K)."""
-        path = CoupledPath(self, learner, rounds)
+        path = CoupledPath(self, on, rounds)
         while not path.done:
             path.advance()
         self.match.problem.check_supply(path.plays)
@@ -257,15 +263,14 @@ class CoupledRun:
 class CoupledPath:
     """A learner on its way; it can be taken back to where it was saved."""
 
-    def __init__(self, pair: CoupledRun, learner: ArmLearner, rounds: I64) -> None:
+    def __init__(self, pair: CoupledRun, on: ArmSetting, rounds: I64) -> None:
         from uli_fast.kernels.arms.state import RoundRecord
 
-        problem = pair.match.problem
-        counts = np.zeros((1, rounds.size, problem.n_arms), np.int64)
+        counts = np.zeros((1, rounds.size, on.K), np.int64)
         self.record = RoundRecord(rounds, counts, np.zeros((1, 1), np.int64))
-        self._law: Any = pair.law(learner)
-        engine, horizon = learner.engines_for(problem)[0], int(rounds[-1])
-        self._run = learner.begin(problem, self._law, self.record, engine, horizon)
+        self._law: Any = pair.law(on)
+        engine, horizon = on.learner.engines_for(on.about)[0], int(rounds[-1])
+        self._run = on.learner.begin(on, self._law, self.record, engine, horizon)
         self.state = indexed(self._run.states, 0)
         self._pair, self.done = pair, False
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,13 +29,14 @@ from uli_fast.results.played import (
 from uli_fast.results.runs import Runs
 from uli_fast.results.tables import Blocks, DecisionTable, PhaseTable
 
+Part = TypeVar("Part")
+
 
 @dataclass
-class RunSetting:
+class RunPlan:
     """What all replications of a call have in common."""
 
-    learner: Any
-    problem: Any
+    on: Any  # the setting: a learner and its problem
     horizon: int
     engine: Played
     replications: int
@@ -48,11 +50,11 @@ class RunSetting:
     ) -> Runs:
         """Return what happened."""
         return runs_of(
-            self.learner,
+            self.on.learner,
             decisions,
             phases,
             began=self.began,
-            problem=self.shown or repr(self.problem),
+            problem=self.shown or repr(self.on.about),
             horizon=self.horizon,
             seed=self.seed,
             engine=self.engine,
@@ -70,22 +72,22 @@ class ArmOutcome:
     # Of a group, in bytes, and how many numbers a learner may keep of an arm besides its counts.
     LARGEST_ROOM, KEPT = 1 << 25, 300
 
-    def __init__(self, setting: RunSetting, keep_plays: bool) -> None:
-        self.setting, self.horizon = setting, setting.horizon
-        M, P, K = setting.replications, setting.rounds.size, setting.problem.n_arms
+    def __init__(self, plan: RunPlan, keep_plays: bool) -> None:
+        self.plan, self.horizon = plan, plan.horizon
+        M, P, K = plan.replications, plan.rounds.size, plan.on.arms.K
         self.first_budget = max(1, self.FIRST_STEPS // K)
         self.largest_group = max(1, self.LARGEST_ROOM // (8 * K * (P + self.KEPT)))
         # The horizon is recorded last: its counts are the final ones.
-        asked = setting.rounds
+        asked = plan.rounds
         self.stops = asked if asked[-1] == self.horizon else np.append(asked, self.horizon)
         self.plays: I64 | None = None
         if keep_plays:
             self.plays = np.empty((M, self.stops.size, K), np.int64)
         self.regret: F64 = np.empty((M, P))
-        self.final_plays, self.last, self.eliminated = (np.empty((M, K), np.int64) for _ in "abc")
+        self.final_plays, self.last, self.eliminated = np.empty((3, M, K), np.int64)
         self.broken, self.tv = np.empty(M, np.bool_), np.empty(M)
         self.ratios, self.seconds = np.full(M, np.nan), np.empty(M)
-        self.gaps: F64 = np.array(setting.problem.gaps)  # writable, as kernels are compiled for
+        self.gaps: F64 = np.array(plan.on.about.gaps)  # writable, as kernels are compiled for
         # Of the groups that were begun and of those that are done, by their first replication.
         self._counts: dict[int, I64] = {}
         self._logs: dict[int, list[BlockLog]] = {}
@@ -95,23 +97,23 @@ class ArmOutcome:
         """Allocate the replications of a group."""
         from uli_fast.kernels.arms.state import RoundRecord
 
-        s, M = self.setting, len(group)
+        s, M = self.plan, len(group)
         if self.plays is None:
-            counts = np.empty((M, self.stops.size, s.problem.n_arms), np.int64)
+            counts = np.empty((M, self.stops.size, s.on.K), np.int64)
         else:
             counts = self.plays[group.start : group.stop]
         record = RoundRecord(self.stops, counts, np.zeros((M, 1), np.int64))
-        law = s.problem.law(words, s.engine)
-        batch: ArmBatch = s.learner.begin(s.problem, law, record, s.engine, s.horizon)
+        law = s.on.about.law(words, s.engine)
+        batch: ArmBatch = s.on.learner.begin(s.on, law, record, s.engine, s.horizon)
         self._counts[group.start] = counts
         return batch
 
     def check(self, group: range, batch: ArmBatch) -> None:
         """Refuse to go on where a table has no more rewards."""
-        if self.setting.problem.runs_out:
+        if self.plan.on.about.runs_out:
             over = batch.states.clock[:, :1] >= self.horizon
             pulls = np.where(over, self._counts[group.start][:, -1], batch.states.n)
-            self.setting.problem.check_supply(pulls.max(axis=0))
+            self.plan.on.about.check_supply(pulls.max(axis=0))
 
     def keep(self, group: range, batch: ArmBatch, seconds: float) -> None:
         """Keep what a finished group made."""
@@ -134,15 +136,13 @@ class ArmOutcome:
 
     def runs(self, guarantee: Guarantee | None) -> Runs:
         """Return what happened."""
-        s = self.setting
-        learner, problem = s.learner, s.problem
+        s = self.plan
+        learner, problem = s.on.learner, s.on.about
         if guarantee is not None and not guarantee.proved and np.isnan(self.ratios).all():
             # A user's bound is not saved with the runs; what it says of them is.
             self.ratios[:] = metrics.worst_ratio(self.last, problem.gaps, guarantee)
-        quotas = learner.quotas(problem.n_arms, s.horizon, (problem.low, problem.high))
-        lengths = learner.phase_lengths(problem.features, s.horizon)
-        logs = [log for start in sorted(self._logs) for log in self._logs[start]]
-        withdrawn = [self._withdrawn[start] for start in sorted(self._withdrawn)]
+        quotas = learner.quotas(s.on, s.horizon)
+        lengths = learner.phase_lengths(s.on, s.horizon)
         plays = self.plays
         if plays is not None and self.stops.size > s.rounds.size:
             plays = plays[:, :-1].copy()
@@ -158,14 +158,19 @@ class ArmOutcome:
         return s.runs(
             guarantee,
             arms,
-            PhaseTable.planned(quotas, lengths, blocks_on(problem, logs) if logs else None),
-            withdrawn=np.concatenate(withdrawn) if withdrawn else None,
+            PhaseTable.planned(quotas, lengths, self._blocks() if self._logs else None),
+            withdrawn=np.concatenate(in_order(self._withdrawn)) if self._withdrawn else None,
             ratios=self.ratios,
             tv=self.tv,
             recorded_regret=self.regret,
-            event_held=~self.broken if learner.knows_event(problem, s.engine) else None,
+            event_held=~self.broken if learner.knows_event(s.on, s.engine) else None,
             seconds=self.seconds,
         )
+
+    def _blocks(self) -> Blocks:
+        """Return the blocks of all replications."""
+        logs = list(chain.from_iterable(in_order(self._logs)))
+        return blocks_on(self.plan.on.about, logs)
 
 
 class SetOutcome:
@@ -173,15 +178,15 @@ class SetOutcome:
 
     largest_group, first_budget = 1, 1
 
-    def __init__(self, setting: RunSetting) -> None:
-        self.setting, self.horizon = setting, setting.horizon
-        self.logs: list[BlockLog] = [BlockLog() for _ in range(setting.replications)]
-        self.seconds: F64 = np.zeros(setting.replications)
+    def __init__(self, plan: RunPlan) -> None:
+        self.plan, self.horizon = plan, plan.horizon
+        self.logs: list[BlockLog] = [BlockLog() for _ in range(plan.replications)]
+        self.seconds: F64 = np.zeros(plan.replications)
 
     def begin(self, group: range, words: U64) -> Any:
         """Allocate a replication."""
-        s = self.setting
-        return s.learner.begin(s.problem, words[0], s.engine, s.horizon)
+        s = self.plan
+        return s.on.learner.begin(s.on, words[0], s.engine, s.horizon)
 
     def check(self, group: range, batch: Any) -> None:
         """Nothing runs out."""
@@ -192,11 +197,11 @@ class SetOutcome:
 
     def runs(self, guarantee: Guarantee | None) -> Runs:
         """Return what happened."""
-        s = self.setting
-        blocks = blocks_on(s.problem, self.logs)
+        s = self.plan
+        blocks = blocks_on(s.on.about, self.logs)
         arms = blocks.decisions()
-        if isinstance(s.problem, ArmBandit):
-            arms = counted_arms(self.logs, s.problem.names, s.problem.gaps)
+        if isinstance(s.on.about, ArmBandit):
+            arms = counted_arms(self.logs, s.on.about.names, s.on.about.gaps)
         return s.runs(
             guarantee,
             arms,
@@ -212,15 +217,15 @@ class PolicyOutcome:
 
     largest_group, first_budget = 1, 1 << 8  # episodes
 
-    def __init__(self, setting: RunSetting) -> None:
-        self.setting, self.horizon = setting, setting.horizon
-        self.played: list[Any] = [None] * setting.replications
-        self.seconds: F64 = np.zeros(setting.replications)
+    def __init__(self, plan: RunPlan) -> None:
+        self.plan, self.horizon = plan, plan.horizon
+        self.played: list[Any] = [None] * plan.replications
+        self.seconds: F64 = np.zeros(plan.replications)
 
     def begin(self, group: range, words: U64) -> Any:
         """Allocate a replication."""
-        s = self.setting
-        return s.learner.begin(s.problem, words[0], s.engine, s.horizon, s.rounds)
+        s = self.plan
+        return s.on.learner.begin(s.on, words[0], s.engine, s.horizon, s.rounds)
 
     def check(self, group: range, batch: Any) -> None:
         """Nothing runs out."""
@@ -233,15 +238,15 @@ class PolicyOutcome:
         """Return what happened."""
         self._warn()
         logs, notes = [run.policy_log for run in self.played], [run.notes for run in self.played]
-        scale, looks = self.setting.problem.scale, [run.look_log() for run in self.played]
+        problem, looks = self.plan.on.about, [run.look_log() for run in self.played]
         known = {"event_held": event_held(notes)}
         if looks[0] is not None:
-            known = look_names(looks, self.setting.problem)
-        return self.setting.runs(
+            known = look_names(looks, problem)
+        return self.plan.runs(
             guarantee,
-            policy_table(logs, scale, mixed=looks[0] is not None and looks[0].mixed),
-            policy_phases(notes, scale),
-            recorded_regret=scale * np.stack([log.regret for log in logs]),
+            policy_table(logs, problem.scale, mixed=looks[0] is not None and looks[0].mixed),
+            policy_phases(notes, problem.scale),
+            recorded_regret=problem.scale * np.stack([log.regret for log in logs]),
             visits=np.stack([run.visits for run in self.played]),
             seconds=self.seconds,
             **known,
@@ -252,6 +257,11 @@ class PolicyOutcome:
         run = next((run for run in self.played if run.complaint), None)
         if run:
             warnings.warn(run.complaint, run.warning, stacklevel=4)
+
+
+def in_order(parts: Mapping[int, Part]) -> list[Part]:
+    """Return what groups left behind in the order of their first replications."""
+    return [parts[start] for start in sorted(parts)]
 
 
 def blocks_on(problem: Any, logs: Sequence[BlockLog]) -> Blocks:

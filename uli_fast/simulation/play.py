@@ -21,6 +21,7 @@ from uli_fast.results import metrics
 from uli_fast.results.played import runs_of
 from uli_fast.results.runs import Runs
 from uli_fast.results.tables import DecisionTable, PhaseTable
+from uli_fast.simulation.simulate import rounds_to_record
 
 
 def play(
@@ -80,7 +81,7 @@ def play(
     """
     _refuse_others(learner, reward_fn)
     T = _check.horizon("horizon", horizon)
-    recorded = _check.recorded_rounds("rounds", rounds, T)
+    recorded = rounds_to_record(rounds, T)
     more: dict[str, Any] = {} if intercept is None else {"intercept": intercept}
     if more and "intercept" not in signature(learner.start).parameters:
         raise ArgumentError("intercept", f"{type(learner).__name__} takes none")
@@ -95,7 +96,8 @@ def play(
     info = player.arms_info()
     if gaps is not None:
         info = player.informed(info, truth)
-    guarantee = learner.guarantee_if_any(info)
+    on = learner.on(info)
+    guarantee = on.guarantee_if_any()
     # A user's f is followed round by round; proved ones decrease and need last plays only.
     follow_f = guarantee is not None and not guarantee.proved and gaps is not None
     worst = 0.0
@@ -120,7 +122,6 @@ def play(
             if t % 1024 == 0 or t == T:
                 bar.report(0, t / T)
     spent = clock.now() - begun
-    quotas = learner.quotas(K, T, (player.low, player.high))
     return runs_of(
         learner,
         DecisionTable(
@@ -132,12 +133,12 @@ def play(
             eliminated=player.arm_state.eliminated[None].copy(),
             recorded=plays,
         ),
-        PhaseTable.planned(quotas, learner.phase_lengths(player.features, T)),
+        PhaseTable.planned(learner.quotas(on, T), learner.phase_lengths(on, T)),
         began=started,
         ratios=np.array([worst]) if follow_f else None,
         problem=getattr(reward_fn, "__name__", type(reward_fn).__name__),
         horizon=T,
-        seed=None if seed is None else _check.seed("seed", seed),
+        seed=_check.seed("seed", seed),
         engine="rounds",
         rounds=recorded,
         guarantee=guarantee,

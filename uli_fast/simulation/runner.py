@@ -8,6 +8,7 @@ alone: not on its group, the threads or the chunks.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -81,6 +82,11 @@ def play_all(outcome: Outcome, M: int, seed: tuple[int, int], threads: int, bar:
     run_on_threads(groups, threads, play)
 
 
+def threads_of(n_jobs: int) -> int:
+    """Return a number of threads: one per core for -1."""
+    return os.cpu_count() or 1 if n_jobs == -1 else n_jobs
+
+
 def cut(M: int, threads: int, largest: int) -> list[range]:
     """Cut replications into groups of ``largest`` at most."""
     few = M if threads == 1 else math.ceil(M / (GROUPS_EACH * threads))
@@ -97,7 +103,12 @@ def run_on_threads(
     tasks: Sequence[Task], threads: int, play: Callable[[Task, threading.Event], None]
 ) -> None:
     """Play tasks on threads; Ctrl-C and errors stop the others after their current chunk."""
-    queue, lock, stop = iter(tasks), threading.Lock(), threading.Event()
+    stop = threading.Event()
+    if threads == 1:
+        for one in tasks:
+            play(one, stop)
+        return
+    queue, lock = iter(tasks), threading.Lock()
 
     def work() -> None:
         while not stop.is_set():
@@ -107,9 +118,6 @@ def run_on_threads(
                 return
             play(task, stop)
 
-    if threads == 1:
-        work()
-        return
     with ThreadPoolExecutor(threads) as pool:
         futures: list[Future[None]] = [pool.submit(work) for _ in range(threads)]
         try:

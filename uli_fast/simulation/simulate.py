@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from uli_fast import _check
 from uli_fast._support.progress import progress_bar
-from uli_fast._typing import Engine, Played
-from uli_fast.errors import ArgumentError
+from uli_fast._support.streams import entropy_of
+from uli_fast._typing import I64, Engine, Played
+from uli_fast.errors import ArgumentError, EngineError
 from uli_fast.learners._arms import ArmLearner
 from uli_fast.learners._base import Learner
 from uli_fast.learners._policies.runs import PolicyLearner
 from uli_fast.learners._sets import SetLearner
+from uli_fast.learners._setting import LearnerSetting
 from uli_fast.problems import kinds
 from uli_fast.problems.arms import ArmBandit
 from uli_fast.problems.kinds import Problem
 from uli_fast.problems.linear import LinearBandit
 from uli_fast.problems.tabular_mdp import TabularMDP
 from uli_fast.results.runs import Runs
-from uli_fast.simulation.outcomes import ArmOutcome, PolicyOutcome, RunSetting, SetOutcome
-from uli_fast.simulation.runner import play_all
+from uli_fast.simulation.outcomes import ArmOutcome, PolicyOutcome, RunPlan, SetOutcome
+from uli_fast.simulation.runner import play_all, threads_of
 
 # Counts at the recorded rounds are kept up to this size, unless asked for.
 LARGEST_PLAYS = 256 * 2**20
@@ -98,32 +104,32 @@ def simulate(
         return simulate_kept(checkpoint, asked, n_jobs, progress, keep_plays, first_replication)
     T = _check.horizon("horizon", horizon)
     M = _check.replications("replications", replications)
-    entropy = _check.seed("seed", seed)
-    recorded = _check.recorded_rounds("rounds", rounds, T)
+    entropy = entropy_of(_check.seed("seed", seed))
+    recorded = rounds_to_record(rounds, T)
     offset = _check.whole("first_replication", first_replication, least=0)
-    threads = min(_check.jobs("n_jobs", n_jobs), M)
-    chosen = check_pair(learner, problem, T, engine)
+    threads = min(threads_of(_check.jobs("n_jobs", n_jobs)), M)
+    on, chosen = paired(learner, problem, T, engine)
     if keep_plays and not isinstance(learner, ArmLearner):
         raise ArgumentError("keep_plays", "is for learners on finitely many arms")
-    played = learner.reduced(problem)
-    guarantee = learner.guarantee_if_any(played)
-    setting = RunSetting(learner, played, T, chosen, M, recorded, entropy, repr(problem))
+    guarantee = on.guarantee_if_any()
+    plan = RunPlan(on, T, chosen, M, recorded, entropy, repr(problem))
     outcome: Any
     if isinstance(learner, SetLearner):
-        outcome = SetOutcome(setting)
+        outcome = SetOutcome(plan)
     elif isinstance(learner, PolicyLearner):
-        outcome = PolicyOutcome(setting)
+        outcome = PolicyOutcome(plan)
     else:
-        keep = keeps_plays(played, recorded, T, M) if keep_plays is None else bool(keep_plays)
-        outcome = ArmOutcome(setting, keep)
+        if keep_plays is None:
+            keep_plays = keeps_plays(plan.on.arms.K, recorded.size, M)
+        outcome = ArmOutcome(plan, bool(keep_plays))
     with progress_bar(progress, M) as bar:
         play_all(outcome, M, (entropy, offset), threads, bar)
     runs: Runs = outcome.runs(guarantee)
     return runs
 
 
-def check_pair(learner: Any, problem: Any, horizon: int, engine: str) -> Played:
-    """Refuse what cannot be played, and what cannot be played on; return the engine."""
+def paired(learner: Any, problem: Any, horizon: int, engine: str) -> tuple[LearnerSetting, Played]:
+    """Return a learner on a problem, and the engine; refuse what cannot be played."""
     for kind, played_on, what in (
         (SetLearner, LinearBandit, "a LinearBandit"),
         (PolicyLearner, TabularMDP, "a TabularMDP"),
@@ -139,18 +145,38 @@ def check_pair(learner: Any, problem: Any, horizon: int, engine: str) -> Played:
         raise ArgumentError("learner", f"is not a learner: {said}")
     if isinstance(problem, ArmBandit):
         problem.check_horizon(horizon)
-    player: Any = learner  # of a kind that plays this problem
-    player.check(problem, horizon)
-    return _check.engine(engine, player.engines_for(problem), _why_not(player, problem))
+    player: Learner = learner  # of a kind that plays this problem
+    on = player.on(problem)
+    player.check(on, horizon)
+    return on, chosen_engine(on, engine)
 
 
-def keeps_plays(problem: Any, rounds: Any, horizon: int, replications: int) -> bool:
-    """Return whether counts at the recorded rounds are kept unless asked for."""
-    recorded = _check.recorded_rounds("rounds", rounds, horizon).size
-    return 8 * replications * recorded * getattr(problem, "n_arms", 0) <= LARGEST_PLAYS
+def chosen_engine(on: LearnerSetting, engine: str) -> Played:
+    """Return the engine that was asked for, for "auto" the preferred one; refuse others."""
+    available = on.learner.engines_for(on.about)
+    if engine == "auto" or engine in available:
+        return cast(Played, available[0] if engine == "auto" else engine)
+    _check.engine(engine)
+    why_not = f"{type(on.about).__name__} has no law for the sum of many rewards"
+    if "skip" not in on.learner.engines:
+        why_not = f"{type(on.learner).__name__} is played round by round only"
+    raise EngineError("engine", f"{engine!r} is not available: {why_not}")
 
 
-def _why_not(learner: Learner, problem: Any) -> str:
-    if "skip" not in learner.engines:
-        return f"{type(learner).__name__} is played round by round only"
-    return f"{type(problem).__name__} has no law for the sum of many rewards"
+def rounds_to_record(rounds: Iterable[int] | None, horizon: int) -> I64:
+    """Return the rounds that were asked for, or some 100 log-spaced ones."""
+    if rounds is None:
+        return np.array(_log_spaced(horizon), dtype=np.int64)
+    return _check.recorded_rounds("rounds", rounds, horizon)
+
+
+@functools.lru_cache(64)
+def _log_spaced(last: int) -> tuple[int, ...]:
+    """Return rounds up to the last; it takes as long as a short run, and horizons come again."""
+    spaced = {round(math.exp(x)) for x in np.linspace(0.0, math.log(last), 100)}
+    return tuple(sorted({min(max(r, 1), last) for r in spaced} | {1, last}))
+
+
+def keeps_plays(arms: int, recorded: int, replications: int) -> bool:
+    """Return whether counts of so many arms at so many rounds are kept unless asked for."""
+    return 8 * replications * recorded * arms <= LARGEST_PLAYS

@@ -24,6 +24,7 @@ import numpy as np
 
 from uli_fast import _check, lower_bounds
 from uli_fast._support.progress import progress_bar
+from uli_fast._support.streams import entropy_of
 from uli_fast._support.text import without_addresses
 from uli_fast._typing import B1, F64
 from uli_fast.errors import ArgumentError, HorizonTooLargeError
@@ -38,6 +39,7 @@ from uli_fast.learners.ucb import UCB
 from uli_fast.problems import kinds
 from uli_fast.problems.arms import ArmBandit, DeterministicBandit
 from uli_fast.simulation.coupled_runs import LARGEST_TABLE, CoupledRun, Match
+from uli_fast.simulation.runner import threads_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -104,7 +106,7 @@ class TurningPoint:
 
         The mean over all runs takes the place of D; all of them are played again, a few times.
         """
-        threads = _check.jobs("n_jobs", n_jobs)
+        threads = threads_of(_check.jobs("n_jobs", n_jobs))
         if self._match is None:  # a closed form
             return self.rounds[0]
         return None if self.unsettled else self._match.mean_tau(self.rounds, threads)
@@ -205,8 +207,8 @@ def turning_point(
     _refuse_others(uli_learner, optimistic_learner, problem)
     T = _check.horizon("horizon", horizon)
     M = _check.replications("replications", replications)
-    entropy = _check.seed("seed", seed)
-    threads = _check.jobs("n_jobs", n_jobs)
+    entropy = entropy_of(_check.seed("seed", seed))
+    threads = threads_of(_check.jobs("n_jobs", n_jobs))
     if "skip" not in optimistic_learner.engines and T > MOST_SINGLE_ROUNDS:
         raise HorizonTooLargeError(
             "horizon",
@@ -214,15 +216,16 @@ def turning_point(
             f"which is played round by round, got {horizon!r}",
         )
     problem.check_horizon(T)
-    uli_learner.check(problem, T)
-    optimistic_learner.check(problem, T)
-    uli_learner.guarantee_if_any(problem)  # warns where there is none
+    ours, theirs = uli_learner.on(problem), optimistic_learner.on(problem)
+    uli_learner.check(ours, T)
+    optimistic_learner.check(theirs, T)
+    ours.guarantee_if_any()  # warns where there is none
     first, second = (without_addresses(repr(x)) for x in (uli_learner, optimistic_learner))
     names = (first, second, repr(problem), T)
     known = _closed_form(uli_learner, optimistic_learner, problem)
     if known is not None:
         return TurningPoint(*names, known, exact=True, never=known == (None,))
-    match = Match(uli_learner, optimistic_learner, problem, T, entropy)
+    match = Match(ours, theirs, T, entropy)
     runs = M if match.random else 1
     found: list[Any] = [None] * runs
     with progress_bar(progress, runs) as bar:

@@ -14,6 +14,7 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._registry import PLAIN_SETS
+from uli_fast._support.streams import entropy_of
 from uli_fast.errors import ArgumentError, StudyError
 from uli_fast.learners._kinds import is_learner
 from uli_fast.players import rebuilt
@@ -54,7 +55,7 @@ class Setup:
         for name, parameter in known.items():
             if parameter.default is parameter.empty and name not in given:
                 raise ArgumentError(name, f"must be given for {type(learner).__name__}")
-        seed = _check.seed("seed", given.get("seed"))
+        seed = entropy_of(_check.seed("seed", given.get("seed")))
         setup = cls(learner, given | {"seed": seed}, window=window)
         _ = setup.own  # before it is used, and before there is a file
         return setup

@@ -114,7 +114,7 @@ def looked(problem: Any, play: Any, looks: int, seed: int, delta: float = 0.1) -
     from uli_fast._support.streams import stream
 
     T, learner = 10**9, uli.ModelElimination(delta, play)
-    run = learner.begin(problem, stream(seed, 0), "skip", T, np.array([T]))
+    run = learner.begin(learner.on(problem), stream(seed, 0), "skip", T, np.array([T]))
     for _ in range(looks):
         over = run.advance(1)
         yield run

@@ -153,7 +153,8 @@ def watched(seed: int, skipped: int, episodes: int) -> Iterator[Watched]:
     from uli_fast._support.streams import stream
 
     mdp = uli.mdps.random_dense(*SMALL, seed=seed)
-    run = uli.PolicyElimination(0.1).begin(mdp, stream(seed, 0), "rounds", FIRST, np.array([FIRST]))
+    on = uli.PolicyElimination(0.1).on(mdp)
+    run = on.learner.begin(on, stream(seed, 0), "rounds", FIRST, np.array([FIRST]))
     run.advance(1)
     while run.t < skipped:
         run.advance(skipped - run.t)
@@ -346,7 +347,8 @@ def initial_states(quick: bool) -> VerifyOutcome:
     shares = np.zeros(M)
     for r in range(M):
         mdp = uli.mdps.random_dense(*SMALL, seed=r)
-        run = uli.PolicyElimination(delta).begin(mdp, stream(1, r), "rounds", T, np.array([T]))
+        on = uli.PolicyElimination(delta).on(mdp)
+        run = on.learner.begin(on, stream(1, r), "rounds", T, np.array([T]))
         while not run.advance(T):
             pass
         V = staged_values(all_policies(mdp), run.model.P, mdp.unit_rewards, float(H))[0]

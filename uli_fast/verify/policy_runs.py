@@ -75,7 +75,7 @@ def followed(mdp: Any, schedule: Schedule, phases: int, seed: int) -> Iterator[F
 
     T, r, H = 10**15, mdp.unit_rewards, float(mdp.horizon)
     learner: Any = uli.PolicyElimination(0.1, schedule)
-    run = learner.begin(mdp, stream(seed, 0), "skip", T, np.array([T]))
+    run = learner.begin(learner.on(mdp), stream(seed, 0), "skip", T, np.array([T]))
     top = float((staged_values(all_policies(mdp), mdp.transitions, r)[0] @ mdp.initial).max())
     for m in range(1, phases + 1):
         active, model = run.active.policies, run.model

@@ -29,7 +29,7 @@ def begun(learner: Any, problem: Any, seed: int, r: int = 0) -> Any:
     """Return a replication that can be followed phase by phase."""
     from uli_fast._support.streams import stream
 
-    return learner.begin(problem, stream(seed, r), "skip", 10**18)
+    return learner.begin(learner.on(problem), stream(seed, r), "skip", 10**18)
 
 
 def random_sets(seed: int, count: int) -> Iterator[tuple[Any, F64]]:

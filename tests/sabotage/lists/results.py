@@ -60,7 +60,7 @@ SABOTAGES = (
     Sabotage(
         "Thompson sampling: a coupled run forgets that it draws",
         "uli_fast.simulation.coupled_runs:Match.random",
-        "return self.tabled or self.uli.draws or self.rival.draws",
+        "return self.tabled or self.uli.learner.draws or self.rival.learner.draws",
         "return self.tabled",
         f"{TURNING}::test_thompson_sampling_draws_on_the_same_table",
     ),

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from uli_fast import _check
+from uli_fast._support.streams import entropy_of
 from uli_fast._typing import F64, I64
 from uli_fast.errors import NoGuaranteeError
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._adversarial.bases import Base
 from uli_fast.learners._adversarial.solo import SoloTeam
 from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, indexed, new_states
+from uli_fast.learners._setting import ArmSetting
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -136,9 +138,9 @@ class AdversarialLearner(ArmLearner):
         """Return what phase m = 1, 2, ... asks for."""
         raise NotImplementedError
 
-    def check(self, problem: ArmBandit, horizon: int) -> None:
+    def check(self, on: ArmSetting, horizon: int) -> None:
         """Refuse what the base cannot play."""
-        self.check_arms("problem", problem.features, horizon)
+        self.check_arms("problem", on.features, horizon)
 
     def check_arms(self, name: str, features: F64, horizon: int | None) -> None:
         """Refuse arms that the base cannot play, naming the argument they came in."""
@@ -147,10 +149,11 @@ class AdversarialLearner(ArmLearner):
             check(name, features)
 
     def begin(
-        self, problem: ArmBandit, law: Law, record: RoundRecord, engine: str, horizon: int
+        self, on: ArmSetting, law: Law, record: RoundRecord, engine: str, horizon: int
     ) -> ArmBatch:
         """Allocate the replications whose streams the law has."""
-        states, schedule = new_states(law), self.schedule(problem.features, horizon)
+        problem, states = on.about, new_states(law)
+        schedule = self.schedule(on.features, horizon)
         if self.goes_in_lanes(problem):
             from uli_fast.learners._adversarial.lanes import LaneTeam
 
@@ -201,7 +204,8 @@ class AdversarialLearner(ArmLearner):
             features = np.zeros((len(labels), 0))
         T = None if horizon is None else _check.horizon("horizon", horizon)
         self.check_arms("arms", features, T)
-        live = Live(features, _check.number("intercept", intercept), T, _check.seed("seed", seed))
+        entropy = entropy_of(_check.seed("seed", seed))
+        live = Live(features, _check.number("intercept", intercept), T, entropy)
         return self._live(labels, *_check.reward_range(low, high), live)
 
     def revive(

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from uli_fast import _check
 from uli_fast._typing import I64, U64
 from uli_fast.errors import NoGuaranteeError, UnsupportedError
 from uli_fast.guarantees import Guarantee
+from uli_fast.learners._parameters import probability
 from uli_fast.learners._policies.runs import PolicyLearner, PolicyRun
+from uli_fast.learners._setting import PolicySetting
 from uli_fast.problems.tabular_mdp import TabularMDP
 
 
@@ -20,12 +21,9 @@ from uli_fast.problems.tabular_mdp import TabularMDP
 class OptimisticPolicies(PolicyLearner):
     """Follow the policy that is best if every doubt is resolved in its favour."""
 
-    delta: float = 0.05
+    delta: float = probability(0.05)
     baseline: ClassVar[bool] = True
     why_no_guarantee: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", _check.in_open_unit("delta", self.delta))
 
     def guarantee(self, about: Any) -> Guarantee:
         """Raise NoGuaranteeError: optimism has no near-optimal F_ULI."""
@@ -50,15 +48,15 @@ class OptimisticPolicies(PolicyLearner):
 
     def begin(
         self,
-        problem: TabularMDP,
+        on: PolicySetting,
         words: U64,
         engine: str,
         horizon: int,
         rounds: I64,
     ) -> OptimisticRun:
         """Allocate one replication."""
-        run = OptimisticRun(self, problem, horizon, rounds)
-        run.prepare(words, self.kernel(), self.parameter(problem, horizon))
+        run = OptimisticRun(on, horizon, rounds)
+        run.prepare(words, self.kernel(), self.parameter(on.about, horizon))
         return run
 
 

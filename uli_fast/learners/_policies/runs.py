@@ -10,6 +10,7 @@ import numpy as np
 from uli_fast._typing import B1, F64, I64, U64
 from uli_fast.errors import SaturationWarning
 from uli_fast.learners._base import Learner
+from uli_fast.learners._setting import PolicySetting
 
 if TYPE_CHECKING:
     from uli_fast.kernels.mdp.episodes import EpisodePath, Model
@@ -46,14 +47,19 @@ class LookLog(NamedTuple):
 class PolicyRun:
     """One replication in progress."""
 
-    learner: Any
-    problem: TabularMDP
+    on: PolicySetting
     horizon: int
     rounds: I64
     t: int = 0
     notes: list[PhaseNote] = field(default_factory=list)
     complaint: str | None = None  # that something is wrong, and as which warning
     warning: type[Warning] = SaturationWarning
+
+    @property
+    def problem(self) -> TabularMDP:
+        """What is played."""
+        problem: TabularMDP = self.on.about
+        return problem
 
     def __post_init__(self) -> None:
         self.model = new_model(self.problem)
@@ -88,9 +94,13 @@ class PolicyLearner(Learner):
         """Return the engines that can play this problem, the preferred one first."""
         return self.engines
 
+    def on(self, about: Any) -> PolicySetting:
+        """Return this learner on a TabularMDP, or on the size of one."""
+        return about if isinstance(about, PolicySetting) else PolicySetting(self, about)
+
     def begin(
         self,
-        problem: TabularMDP,
+        on: PolicySetting,
         words: U64,
         engine: str,
         horizon: int,
