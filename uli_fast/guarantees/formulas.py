@@ -11,6 +11,9 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64, Form
+from uli_fast.formulas.betting_elimination import ELIMINATION
+from uli_fast.formulas.model_elimination import BOXES
+from uli_fast.formulas.successive_elimination import width
 from uli_fast.guarantees import betting_looks, model_boxes, phase_bounds
 from uli_fast.guarantees.policy_schedule import Size, phase_ends
 
@@ -28,12 +31,6 @@ def _se_mab(t: F64, delta: float, p: Mapping[str, float]) -> F64:
     if p["R"] == 0.5 and p["largest_gap"] <= 1.0:
         return np.sqrt(14.0 * p["K"] * log_term / t)
     return np.sqrt(p["K"] * (50.0 * p["R"] ** 2 * log_term + 2.0 * p["largest_gap"] ** 2) / t)
-
-
-def width(n: F64, K: float, delta: float, R: float) -> F64:
-    """Return wd(n) = R sqrt(2 log(4 K n^2 / delta) / n) of SE-MAB."""
-    log = math.log(4.0 * K) - math.log(delta) + 2.0 * np.log(n)
-    return R * np.sqrt(2.0 * log / n)
 
 
 def _se_mab_schedule(t: F64, delta: float, p: Mapping[str, float]) -> F64:
@@ -138,9 +135,7 @@ def formula(name: str, form: Form) -> str:
 
 
 _MODEL_SOURCES = (
-    Constant(
-        "0.9 delta", model_boxes.BOXES, "boxes; a tenth is for visits (docs/proofs_models.md)"
-    ),
+    Constant("0.9 delta", BOXES, "boxes; a tenth is for visits (docs/proofs_models.md)"),
     Constant("w(S)", math.sqrt(0.5), "min(1.932 sqrt(S), S / sqrt(2)): half a row's widths"),
     Constant("1.02", model_boxes.REFRESHED, "boxes are renewed when visits have grown by this"),
 )
@@ -151,7 +146,7 @@ _SOURCES: dict[str, tuple[Constant, ...]] = {
         ),
         Constant(
             "0.9 delta",
-            betting_looks.ELIMINATION,
+            ELIMINATION,
             "the other tenth is for intervals of single arms",
         ),
         Constant("K - 1 + r", 1.0, "rounds of a sweep: the leader is played r times"),

@@ -17,6 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64
+from uli_fast.formulas.meta_elimination import log_term, noise_bound, phase_gap
+from uli_fast.formulas.meta_elimination import phase_size as meta_size
+from uli_fast.formulas.phased_elimination import phase_size
+from uli_fast.formulas.phases import share
 from uli_fast.guarantees import linear_blocks
 from uli_fast.guarantees.spanner_blocks import SpannerSize
 from uli_fast.guarantees.spanner_blocks import accuracy as spanner_accuracy
@@ -34,9 +38,8 @@ Parameters = Mapping[str, float]
 
 def _phased_rounds(phase: int, delta: float, p: Parameters) -> int:
     """Return K m_l of PE-MAB."""
-    log = math.log(4.0 * p["K"]) - math.log(delta) + 2.0 * math.log(phase)
-    plays = p["R"] ** 2 * 2.0 ** (2 * phase + 3) * log
-    return int(p["K"]) * max(1, rounded_up(plays))
+    K = int(p["K"])
+    return K * max(1, rounded_up(phase_size(phase, K, delta, p["R"])))
 
 
 def largest_support(d: int) -> int:
@@ -126,21 +129,13 @@ def _sharp_spanner_rounds(m: int, delta: float, p: Parameters) -> int:
 
 def _meta_rounds(m: int, delta: float, p: Parameters) -> int:
     """Return T_m = ceil(multiplier g_m 2^m), g_m = c D log(20 K m^2 / delta)."""
-    share = delta if "sigma" not in p else delta / 2.0
-    log = math.log(20.0 * p["K"]) + 2.0 * math.log(m) - math.log(share)
-    g = p["constant"] * p["dimension"] * log
-    return rounded_up(p["multiplier"] * g * 2.0 ** min(m, 1000))
-
-
-def noise_bound(sigma: float, m: int, rounds: int, delta: float) -> float:
-    """Return B_m = 2 (1 + h_m), h_m = sigma sqrt(2 log(4 m^2 T_m / delta))."""
-    log = math.log(4.0) + 2.0 * math.log(m) + math.log(rounds) - math.log(delta)
-    return 2.0 * (1.0 + sigma * math.sqrt(2.0 * log))
+    log = log_term(int(p["K"]), share(delta if "sigma" not in p else delta / 2.0, m))
+    return rounded_up(meta_size(m, p["multiplier"], p["constant"] * p["dimension"] * log))
 
 
 def _meta_gap(m: int, delta: float, p: Parameters) -> float:
-    """Return G(m) = 2^(-(m-1)/2), in reward units times the B of the phase before."""
-    gap = float(2.0 ** (-(m - 1) / 2.0))
+    """Return G(m), in reward units times the B of the phase before."""
+    gap = phase_gap(m)
     if "sigma" not in p:
         return gap
     before = max(m - 1, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,6 +11,7 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import Form
 from uli_fast.errors import NoGuaranteeError
+from uli_fast.formulas.phased_elimination import phase_size, quota
 from uli_fast.guarantees import Guarantee, describe_arms, formula
 from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
 
@@ -87,7 +87,7 @@ class PhasedElimination(ArmLearner):
                 f"gaps up to {arms.largest_gap:g} exceed 2, the first phase's resolution; "
                 "rescale the rewards"
             )
-        if 32.0 * R**2 * (math.log(4.0 * arms.K) - math.log(self.delta)) < 1.0:
+        if phase_size(1, arms.K, self.delta, R) < 1.0:
             raise NoGuaranteeError(f"R = {self.R:g} makes the first phase shorter than one play")
         parameters = {"K": arms.K, "R": R, "largest_gap": arms.largest_gap}
         return Guarantee(formula("PE-MAB", form), self.delta, parameters, arms.scale)
@@ -106,11 +106,9 @@ class PhasedElimination(ArmLearner):
 
     def quotas(self, K: int, horizon: int, bounds: Bounds = (0.0, 1.0)) -> list[int]:
         """Return the plays per arm m_1, m_2, ... of every phase that can begin by the horizon."""
-        from uli_fast.kernels.phased_elimination import quota
-
         result, R = list[int](), _check.unit_noise(self.R, bounds)
         while sum(result) < horizon:
-            result.append(int(quota(len(result) + 1, K, self.delta, R)))
+            result.append(quota(len(result) + 1, K, self.delta, R))
         return result
 
     def _player(self, labels: Labels, low: float, high: float) -> PhasedPlayer:

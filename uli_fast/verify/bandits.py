@@ -55,7 +55,7 @@ def framework(quick: bool) -> VerifyOutcome:
 
     def rule(n: I64, total: F64, active: B1, t: int) -> B1:
         """SE-MAB's own test."""
-        wd = np.sqrt(np.log(4.0 * K * n**2.0 / delta) / (2.0 * n))
+        wd = exact.width(n, K, delta)
         best = (total / n - wd)[active].max()
         keep: B1 = active & ((t <= K + 1) | (total / n + wd >= best))
         return keep
@@ -116,7 +116,7 @@ def se_by_hand(rewards: F64, delta: float) -> tuple[I64, int]:
         n[a] += 1
         played[t - 1] = a
         if t > K:
-            mean, wd = total / n, np.sqrt(np.log(4 * K * n**2 / delta) / (2 * n))
+            mean, wd = total / n, exact.width(n, K, delta)
             active &= mean + wd >= (mean - wd)[active].max()
     return played, int(active.sum())
 
@@ -190,7 +190,7 @@ def se_falls(gap: float, delta: float) -> tuple[int, int]:
 def se_adversary(gap: float, n: int, delta: float) -> F64:
     """Return rewards in [0, 1] whose means are off by wd against the truth, (2, n)."""
     count = np.arange(1, n + 1)
-    wd = NEARLY * np.sqrt(np.log(8.0 * count**2 / delta) / (2.0 * count))
+    wd = NEARLY * exact.width(count, 2, delta)
     low, high = count * (0.5 + gap / 2 - wd), count * (0.5 - gap / 2 + wd)
     sums = np.stack([np.maximum(low, 0.0), np.minimum(high, count)])
     return np.diff(sums, axis=1, prepend=0.0)

@@ -128,17 +128,12 @@ def lil_mistakes(gap: float, delta: float) -> int:
     It does so only while mean + 2 U(n) >= the best mean, that is 2 U(n) >= gap.
     """
     low, high = 1, 2
-    while 2.0 * lil_radius(high, delta) >= gap:
+    while 2.0 * exact.lil_bonus(high, delta) >= gap:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if 2.0 * lil_radius(middle, delta) >= gap else (low, middle)
+        low, high = (middle, high) if 2.0 * exact.lil_bonus(middle, delta) >= gap else (low, middle)
     return high
-
-
-def lil_radius(n: int, delta: float) -> float:
-    """Return U(n) of lil'UCB (Eq. lil_bonus)."""
-    return math.sqrt((math.log(math.log(max(n, math.e))) + math.log(6.0 / delta)) / n)
 
 
 @check(

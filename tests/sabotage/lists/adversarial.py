@@ -33,8 +33,8 @@ SABOTAGES = (
     Sabotage(
         "meta with delta / m^2 for delta / (2 m^2)",
         "uli_fast.learners.meta_elimination:MetaElimination.schedule.phase",
-        "g = checked_g(base, features, delta / (2.0 * m**2))",
-        "g = checked_g(base, features, delta / m**2)",
+        "part = share(delta, m)",
+        "part = delta / m**2",
         f"{META}::test_phases_last_as_long_as_the_paper_says",
     ),
     Sabotage(

@@ -65,15 +65,15 @@ SABOTAGES = (
     Sabotage(
         "L without K - 1",
         "uli_fast.guarantees.linear_blocks:LinearBlocks.level",
-        "math.log(self.K - 1) - math.log(self.delta)",
+        "log_threshold(self.K, self.delta)",
         "-math.log(self.delta)",
         f"{BLOCKS}::test_golden_figures",
     ),
     Sabotage(
         "a test of blocks that is too eager by log 2",
         "uli_fast.guarantees.linear_blocks:LinearBlocks.level",
-        "math.log(self.K - 1) - math.log(self.delta)",
-        "math.log(self.K - 1) - math.log(self.delta) - math.log(2.0)",
+        "log_threshold(self.K, self.delta)",
+        "log_threshold(self.K, self.delta) - math.log(2.0)",
         f"{BLOCKS}::test_golden_figures",
     ),
     Sabotage(

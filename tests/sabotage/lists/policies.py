@@ -109,8 +109,8 @@ SABOTAGES = (
     Sabotage(
         "policy phases half as precise",
         "uli_fast.guarantees.policy_schedule:proved_length",
-        "delta / (2.0 * m**2), 2.0 ** (-m - 1)",
-        "delta / (2.0 * m**2), 2.0**-m",
+        "share(delta, m), 2.0 ** (-m - 1)",
+        "share(delta, m), 2.0**-m",
         f"{POLICY}::test_phase_lengths_are_the_golden_ones",
     ),
     Sabotage(
