@@ -1,6 +1,7 @@
 """The one list of learners, problems and arm sets, and that it is the only one."""
 
 import ast
+import importlib
 from pathlib import Path
 
 import pytest
@@ -101,15 +102,25 @@ def test_lists_are_found(text, count):
 
 def homes(row):
     """Yield every file in which a learner's stem is looked for."""
-    stem = row.module.removeprefix("learners.")
+    stem = row.stem
     yield f"uli_fast/learners/{stem}.py"
     if stem != "meta_elimination":  # its hot loops are its base's
         yield f"uli_fast/kernels/{stem}.py"
     if row.live:
         yield f"uli_fast/players/{stem}.py"
+    if row.bounds:
+        yield f"uli_fast/guarantees/{stem}.py"
     yield f"tests/naive/{stem}.py"
     yield f"tests/learners/test_{stem}.py"
     yield f"bench/test_{stem}.py"
+
+
+@pytest.mark.parametrize("row", LEARNERS, ids=lambda row: row.name)
+def test_a_learner_has_the_bounds_that_its_row_names(row):
+    if row.bounds:
+        home = importlib.import_module(f"uli_fast.guarantees.{row.stem}")
+        assert tuple(home.BOUNDS) == row.bounds
+        assert all(bound.sources for bound in home.BOUNDS.values())
 
 
 @pytest.mark.parametrize("row", LEARNERS, ids=lambda row: row.name)

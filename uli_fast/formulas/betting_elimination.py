@@ -23,7 +23,7 @@ def log_threshold(K: int, delta: float) -> float:
 
 def log_interval(intervals: int, delta: float) -> float:
     """Return the log of the wealth that refutes a mean, where so many intervals share delta."""
-    return math.log(intervals) - math.log(INTERVALS * delta)
+    return math.log(intervals) - math.log(INTERVALS) - math.log(delta)
 
 
 def sharpest_variance(R: float) -> float:

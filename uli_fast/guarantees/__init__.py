@@ -4,7 +4,7 @@ Formulas and tables of F live here, below the learners, which name one and give 
 """
 
 from uli_fast.guarantees.arms_info import ROUNDING, ArmsInfo, describe_arms, read_arms
-from uli_fast.guarantees.formulas import FORMS, formula
+from uli_fast.guarantees.bounds import FORMS, formula
 from uli_fast.guarantees.guarantee import WITHDRAWN, Guarantee, confidence, ratio_by_round
 from uli_fast.guarantees.model_boxes import ModelSize, describe_model, model_size
 

@@ -18,9 +18,9 @@ from uli_fast import _check
 from uli_fast._typing import F64, Form, MetaMode
 from uli_fast.errors import ArgumentError, NoGuaranteeError
 from uli_fast.formulas.meta_elimination import log_term, noise_bound, phase_gap, phase_size
-from uli_fast.formulas.phases import share
+from uli_fast.formulas.phases import rounded_up, share
 from uli_fast.guarantees import ArmsInfo, Guarantee, formula, read_arms
-from uli_fast.guarantees.phase_bounds import rounded_up, table
+from uli_fast.guarantees.bounds import add_up
 from uli_fast.learners._adversarial.bases import Base, loss_kind, losses_of, saturated
 from uli_fast.learners._adversarial.phases import AdversarialLearner, PlannedPhase
 from uli_fast.learners.exp3p import Exp3P
@@ -313,7 +313,7 @@ class MetaElimination(AdversarialLearner):
             mode = FIXED.get(self.mode, sharp_mode(1.0, 1.0))  # the largest kappa
             return math.sqrt(mode.factor * g(t) / t)
 
-        bound = closed_form if closed else table(length, phase_gap).at
+        bound = closed_form if closed else add_up(length, phase_gap).at
         return Guarantee("user", self.delta, parameters, self._scale(info), bound)
 
 

@@ -26,7 +26,7 @@ def arms_played(runs: Any) -> I64:
 
 @check(
     "ULI",
-    ("results/metrics.py::worst_ratio", "guarantees/formulas.py"),
+    ("results/metrics.py::worst_ratio", "guarantees/guarantee.py"),
     ("tests/results/test_runs.py::test_worst_ratio_is_exact_over_every_round",),
 )
 def definition(quick: bool) -> VerifyOutcome:
@@ -148,7 +148,7 @@ def se_event(quick: bool) -> VerifyOutcome:
 
 @check(
     "upperbound_pull",
-    (*SE, "guarantees/formulas.py"),
+    (*SE, "guarantees/successive_elimination.py"),
     (
         f"{NICE}::test_failures_stay_within_delta",
         "tests/learners/test_successive_elimination.py",
@@ -198,7 +198,7 @@ def se_adversary(gap: float, n: int, delta: float) -> F64:
 
 @check(
     "verify_elimination_algs-SE",
-    (*SE, "guarantees/formulas.py"),
+    (*SE, "guarantees/successive_elimination.py"),
     (f"{NICE}::test_failures_stay_within_delta", "tests/guarantees/test_guarantees.py"),
 )
 def se_uli(quick: bool) -> VerifyOutcome:
@@ -292,7 +292,7 @@ def pe_adversary(means: F64, delta: float, phases: int, n: int) -> F64:
 
 @check(
     "PE_MAB_FULI",
-    (*PE, "guarantees/formulas.py"),
+    (*PE, "guarantees/phased_elimination.py"),
     ("tests/guarantees/test_guarantees.py::test_bounds_are_the_paper_s",),
 )
 def pe_bound(quick: bool) -> VerifyOutcome:
@@ -319,7 +319,7 @@ def pe_bound(quick: bool) -> VerifyOutcome:
 
 @check(
     "verify_elimination_algs-PE",
-    (*PE, "guarantees/formulas.py"),
+    (*PE, "guarantees/phased_elimination.py"),
     (f"{NICE}::test_failures_stay_within_delta", "tests/guarantees/test_guarantees.py"),
 )
 def pe_uli(quick: bool) -> VerifyOutcome:

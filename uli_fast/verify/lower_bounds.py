@@ -28,7 +28,7 @@ LAST = {
 
 @check(
     "LB_ULI",
-    ("guarantees/formulas.py",),
+    ("guarantees/guarantee.py",),
     ("tests/guarantees/test_guarantees.py",),
     illustration=True,
 )

@@ -13,7 +13,11 @@ from uli_fast.lower_bounds import Stay, lil_ucb_lower_bound, se_stay
 from uli_fast.verify import VerifyOutcome, check, exact
 from uli_fast.verify.common import simulate
 
-PE = ("learners/phased_elimination.py", "kernels/phased_elimination.py", "guarantees/formulas.py")
+PE = (
+    "learners/phased_elimination.py",
+    "kernels/phased_elimination.py",
+    "guarantees/phased_elimination.py",
+)
 TESTS = "tests/verify/test_remarks.py"
 # Two arms and a delta with which the paper's constants lose the best arm once in 1,000 runs.
 MEANS, DELTA = (0.51, 0.49), 0.99
@@ -190,7 +194,11 @@ def relapse(stay: Stay) -> int:
 
 @check(
     "ULI_stronger-no-rate",
-    ("lower_bounds.py", "learners/successive_elimination.py", "guarantees/formulas.py"),
+    (
+        "lower_bounds.py",
+        "learners/successive_elimination.py",
+        "guarantees/successive_elimination.py",
+    ),
     (f"{TESTS}::test_a_relapse_breaks_every_power", "tests/test_lower_bounds.py"),
 )
 def no_rate(quick: bool) -> VerifyOutcome:

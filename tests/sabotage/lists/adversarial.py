@@ -39,7 +39,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "meta's F without the log log",
-        "uli_fast.guarantees.formulas:_meta_g",
+        "uli_fast.guarantees.meta_elimination:_g",
         'log_term = math.log(20.0 * p["K"]) - math.log(delta) + 2.0 * np.log(np.log2(t + 1.0))',
         'log_term = math.log(20.0 * p["K"]) - math.log(delta) + 0.0 * t',
         f"{META}::test_the_phase_bound_is_below_f_at_every_round_of_the_phase",

@@ -143,7 +143,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "F of SE with 13 for 14",
-        "uli_fast.guarantees.formulas:_se_mab",
+        "uli_fast.guarantees.successive_elimination:_closed",
         "np.sqrt(14.0 * p",
         "np.sqrt(13.0 * p",
         "tests/guarantees/test_guarantees.py::test_bounds_are_the_paper_s",

@@ -43,7 +43,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "F of PE-linear with 512 for 2048",
-        "uli_fast.guarantees.formulas:_pe_linear",
+        "uli_fast.guarantees.linear_elimination:_closed",
         "np.sqrt(2048.0 *",
         "np.sqrt(512.0 *",
         f"{LINEAR}::test_the_bound_has_2048",

@@ -115,7 +115,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "F of policy elimination a phase ahead",
-        "uli_fast.guarantees.formulas:_policy",
+        "uli_fast.guarantees.policy_elimination:_bound.at",
         "np.searchsorted(np.array(ends, np.float64), t) + 1.0",
         "np.searchsorted(np.array(ends, np.float64), t) + 2.0",
         f"{POLICY}::test_the_bound_is_a_step_per_phase",
