@@ -94,7 +94,7 @@ rivals: $(COMPAT:%=.venv-%/.ready) .venv-vowpalwabbit/.ready
 sabotage: $(READY)
 	$(BIN)/python -m tests.sabotage
 
-# What is written from the registry: a stub for type checkers.
+# What is written from the registry: a stub for type checkers, the table of learners in docs.
 lists: $(READY)
 	$(BIN)/python -m tests.lists
 

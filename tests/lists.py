@@ -1,15 +1,21 @@
 """What is written from the registry, so that nobody lists a learner twice.
 
 ``python -m tests.lists`` (``make lists``) writes it again: the stub that tells type checkers and
-editors of every public name. tests/test_registry.py compares.
+editors of every public name, and the table of learners in docs/learners.md. tests/test_registry.py
+compares.
 """
 
+import inspect
 from pathlib import Path
 
 import uli_fast as uli
+from uli_fast import _registry
+from uli_fast.guarantees import bounds
 
 ROOT = Path(__file__).parent.parent
 STUB = ROOT / "uli_fast" / "__init__.pyi"
+PAGE = ROOT / "docs" / "learners.md"
+BEGIN, END = "<!-- learners: written by make lists -->\n", "<!-- end of learners -->\n"
 
 
 def stub():
@@ -26,7 +32,25 @@ def stub():
     return "\n".join([*lines, "", "__all__: list[str]", "__version__: str", ""])
 
 
-WRITTEN = {STUB: stub}
+def entry(row):
+    """Return a learner's line: its parameters, its docstring's first sentence, and its F."""
+    learner = row.load()
+    called = f"{row.name}({', '.join(inspect.signature(learner).parameters)})"
+    about = inspect.cleandoc(learner.__doc__).split("\n\n")[0].replace("\n", " ")
+    promised = "; ".join(filter(None, (bounds.find(name).formula for name in row.bounds[::-1])))
+    cells = f"`{called}`", row.what.replace("``", "`"), about.replace("``", "`")
+    return " | ".join(["", *(x.replace("|", "\\|") for x in cells), promised or row.instead, ""])
+
+
+def page():
+    """Return the page of learners, its table written anew."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    lines = ["| learner | what | how it plays | guarantee |", "|---|---|---|---|"]
+    lines += [entry(row).strip() for row in _registry.LEARNERS]
+    return before + BEGIN + "\n".join(lines) + "\n" + END + rest.split(END)[1]
+
+
+WRITTEN = {STUB: stub, PAGE: page}
 
 
 def main():

@@ -52,6 +52,7 @@ class LearnerRow(NamedTuple):
     tuned: bool = False  # plays otherwise for another horizon
     # The names of its proved bounds, which are in guarantees/x.py for the stem x.
     bounds: tuple[str, ...] = ()
+    instead: str = "none"  # what one without them promises
     # Parameters, as experiment files have them, with which a short run shows what it does.
     examples: tuple[Mapping[str, Any], ...] = ({},)
 
@@ -153,6 +154,7 @@ LEARNERS = (
         "learners.elimination_framework",
         "arms",
         "Elimination by a rule of one's own",
+        instead="your claim beta f(delta, t), checked at every round",
         plain=False,
     ),
     LearnerRow(
@@ -160,6 +162,7 @@ LEARNERS = (
         "learners.own_learner",
         "arms",
         "A learner of one's own",
+        instead="none, or your claim, checked at every round",
         plain=False,
         draws=True,
     ),

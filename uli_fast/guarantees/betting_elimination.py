@@ -18,5 +18,6 @@ BOUNDS = {
         ),
         steps=betting_looks.steps,
         needs=betting_looks.NEEDED,
+        formula="2 c(n) / n after n sweeps, c(n) of order sqrt(n log(K / delta))",
     )
 }

@@ -49,6 +49,7 @@ class Bound(NamedTuple):
     start: Callable[[Parameters], tuple[int, int]] = lambda p: (0, 0)
     kinks: bool = False  # the least of many: no quadrature likes it
     needs: frozenset[str] = frozenset()  # parameters without which there is no F
+    formula: str = ""  # as docs write it, in a few words
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +86,7 @@ class Steps:
 def stepped(
     steps: Callable[[float, Parameters], Steps],
     sources: tuple[Constant, ...] | Callable[[Parameters], tuple[Constant, ...]],
+    formula: str = "",
 ) -> Bound:
     """Return the bound of a table of phases, which is made once for its parameters."""
 
@@ -100,6 +102,7 @@ def stepped(
         sources,
         table,
         lambda delta, p, T: table(delta, p).until(T),
+        formula=formula,
     )
 
 
@@ -107,6 +110,7 @@ def phased(
     rounds: Callable[[int, float, Parameters], int],
     gap: Callable[[int, float, Parameters], float],
     sources: tuple[Constant, ...] | Callable[[Parameters], tuple[Constant, ...]],
+    formula: str = "",
 ) -> Bound:
     """Return the bound of phases: rounds with all arms active, and what no gap in it exceeds.
 
@@ -118,7 +122,7 @@ def phased(
     def steps(delta: float, p: Parameters) -> Steps:
         return add_up(lambda m: rounds(m, delta, p), lambda m: gap(m, delta, p))
 
-    return stepped(steps, sources)
+    return stepped(steps, sources, formula)
 
 
 def add_up(rounds: Callable[[int], int], gap: Callable[[int], float]) -> Steps:

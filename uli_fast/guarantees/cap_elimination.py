@@ -33,5 +33,6 @@ BOUNDS = {
             Constant("d + 1", 1.0, "arms of a phase: the pole of a cap and d points of its rim"),
             Constant("0.999", 1.0 - CAP_ROOM, "of eta_m is for noise, the rest for rounding"),
         ),
+        "2.9 .36^(m-1) R in phase m > 1, of order R d / sqrt(t)",
     )
 }

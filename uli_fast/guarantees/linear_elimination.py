@@ -34,6 +34,10 @@ BOUNDS = {
             ),
             Constant("loglog d + 4", 4.0, "quotas are rounded up: at most 4 d loglog d + 16 arms"),
         ),
+        formula=(
+            "in closed form "
+            "sqrt(2048 d max(R^2 log(4 K log2(t + 1)^2 / delta), loglog d + 4) / (3 t))"
+        ),
     ),
     "PE-linear-schedule": phased(
         _rounds,
@@ -42,6 +46,7 @@ BOUNDS = {
             Constant("8 2^-l", 8.0, "survivors of phase l - 1: 2^(2-l) and two errors of 2^(1-l)"),
             Constant("4 d", 4.0, "phases of ceil(m_l) + s - 1 rounds, s arms of a design at most"),
         ),
+        'with schedule="paper" 8 2^-l in phase l',
     ),
     "PE-linear-sharp": stepped(
         lambda delta, p: Steps(*linear_blocks.table(delta, p)),
@@ -56,5 +61,6 @@ BOUNDS = {
                 "1/10", 0.1, "blocks have a tenth of the plays before (docs/proofs_linear.md)"
             ),
         ),
+        "2 c(J) / J after blocks worth J, of order R sqrt(k log(K / delta) / t)",
     ),
 }

@@ -74,10 +74,19 @@ def _sources(closed: bool, base: str, least: str, p: Parameters) -> tuple[Consta
 
 
 BOUNDS = {
-    "META-Exp3P": Bound(_closed, partial(_sources, True, "K", "62")),
+    "META-Exp3P": Bound(
+        _closed,
+        partial(_sources, True, "K", "62"),
+        formula=(
+            "in closed form, in mode paper, "
+            "sqrt(4608 g(delta / (2 log2(t + 1)^2)) / t), g of the base"
+        ),
+    ),
     "META-GeometricHedge": Bound(_closed, partial(_sources, True, "d", "256")),
     "META-GeometricHedge-unbounded": Bound(_unbounded, partial(_sources, True, "d", "256")),
-    "META-Exp3P-schedule": phased(_rounds, _gap, partial(_sources, False, "K", "62")),
+    "META-Exp3P-schedule": phased(
+        _rounds, _gap, partial(_sources, False, "K", "62"), "2^(-(m-1)/2) in phase m"
+    ),
     "META-GeometricHedge-schedule": phased(_rounds, _gap, partial(_sources, False, "d", "256")),
     "META-GeometricHedge-unbounded-schedule": phased(
         _rounds, _gap, partial(_sources, False, "d", "256")

@@ -16,14 +16,16 @@ _SHARED = (
 )
 
 
-def _bound(play: str, loss: Constant) -> Bound:
-    return Bound(partial(model_boxes.bound, play), (loss, *_SHARED), kinks=True)
+def _bound(play: str, loss: Constant, formula: str = "") -> Bound:
+    at = partial(model_boxes.bound, play)
+    return Bound(at, (loss, *_SHARED), kinks=True, formula=formula)
 
 
 BOUNDS = {
     "MODEL-deterministic": _bound(
         "deterministic",
         Constant("H W", 1.0, "each stage but the last loses at most a width, and all one more"),
+        "H W, of order sqrt(log(t) / t), and a certificate at every look",
     ),
     "MODEL-stochastic": _bound(
         "stochastic",

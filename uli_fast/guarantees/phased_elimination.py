@@ -30,6 +30,7 @@ BOUNDS = {
             Constant("1024 R^2 / 3", 1024.0 / 3.0, "Lemma PE_MAB_FULI (256/3 at R = 1/2)"),
             Constant("log2(t + 1)", 1.0, "Lemma PE_MAB_bound4ellt: phase l(t) <= log2(t + 1)"),
         ),
+        formula="in closed form, for R = 1/2, sqrt(256 K log(4 K log2(t + 1)^2 / delta) / (3 t))",
     ),
     "PE-MAB-schedule": phased(
         _rounds,
@@ -38,5 +39,6 @@ BOUNDS = {
             Constant("4 2^-l", 4.0, "survivors of phase l - 1: 2^-(l-1) and two errors of 2^-l"),
             Constant("8 R^2", 8.0, "phases of K ceil(8 R^2 4^l log(4 K l^2 / delta)) rounds"),
         ),
+        "4 2^-l in phase l",
     ),
 }

@@ -19,7 +19,7 @@ def _ends(schedule: str, delta: float, p: Parameters, last: int) -> tuple[int, .
     return phase_ends(schedule, size, delta, last)
 
 
-def _bound(schedule: str, length: Constant) -> Bound:
+def _bound(schedule: str, length: Constant, formula: str = "") -> Bound:
     def at(t: F64, delta: float, p: Parameters) -> F64:
         if p["log_policies"] == 0.0:
             return np.zeros_like(t)  # a single policy has no gap
@@ -33,13 +33,14 @@ def _bound(schedule: str, length: Constant) -> Bound:
         for end, height in zip(ends, heights.tolist(), strict=True):
             yield min(end, T), height
 
-    return Bound(at, (_GAPS, length), steps=steps)
+    return Bound(at, (_GAPS, length), steps=steps, formula=formula)
 
 
 BOUNDS = {
     "POLICY-proved": _bound(
         "proved",
         Constant("2^(-m-1)", 0.5, "phases last until epsilon(T) is below it (docs/errata.md)"),
+        "H in phase 1, then 4 2^-m in phase m",
     ),
     "POLICY-sharp": _bound(
         "sharp",

@@ -40,6 +40,7 @@ BOUNDS = {
             ),
             Constant("max(1, R)", 1.0, "phases are max(1, R^2) times as long"),
         ),
+        formula="in closed form sqrt(32768 C^4 d^3 log(4 d^3 (t + 1)^2 / delta) / (3 t))",
     ),
     "PE-spanner-schedule": phased(
         _rounds,
@@ -48,6 +49,7 @@ BOUNDS = {
             Constant("4 2^-m", 4.0, "arms of phase m: 2^(1-m) and two errors of 2^-m"),
             Constant("256 C^4", 256.0, "phases of d ceil(T_m / d) rounds, Theorem ULI_PE_infinite"),
         ),
+        'with schedule="paper" 4 2^-m in phase m',
     ),
     "PE-spanner-sharp": phased(
         _sharp_rounds,
@@ -59,5 +61,6 @@ BOUNDS = {
             ),
             Constant("L_m", 1.0, "log(m (m + 1) / delta): shares of delta add up to it"),
         ),
+        "2 .6^(m-1) in phase m",
     ),
 }

@@ -48,6 +48,7 @@ BOUNDS = {
             ),
             Constant("2 gap^2", 2.0, "t <= K (N + 1): the two extra sweeps"),
         ),
+        formula="in closed form, for R = 1/2, sqrt(14 K log(4 K t^2 / delta) / t)",
     ),
     "SE-MAB-schedule": Bound(
         _schedule,
@@ -59,5 +60,6 @@ BOUNDS = {
         ),
         smooth=_above,
         start=_start,
+        formula="4 wd(n) after n sweeps",
     ),
 }
