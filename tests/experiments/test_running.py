@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
+from tests.experiments.clusters import dask_cluster
 from tests.experiments.killing import LONG
 from tests.experiments.watching import parts_in
 from tests.support.patience import wait_until
@@ -125,16 +126,8 @@ def test_processes_give_the_same_bytes(whole, tmp_path):
 
 
 def test_a_dask_cluster_gives_the_same_bytes(whole, tmp_path):
-    distributed = pytest.importorskip("distributed")
-    from joblib import parallel_config
-
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster),
-        parallel_config("dask"),
-    ):
+    pytest.importorskip("distributed")
+    with dask_cluster():
         spread = experiments.run(experiment(), tmp_path / "dask", jobs=2)
     assert spread.digest() == whole.digest()
 

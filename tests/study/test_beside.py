@@ -191,6 +191,24 @@ def test_a_file_newer_than_its_log_is_refused_and_left(times, path):
     refused(path, f"the file goes on to event {last + 1}, and with its log to event {last} only")
 
 
+def test_a_log_of_another_past_is_refused_and_left(times, path):
+    """As many events or more, but not those of the file."""
+    moments, _ = times
+    with uli.Study.open(put(path, *moments[0][:2])) as study:
+        study.ask("one more")
+    late = next(x for x in moments[1:] if x.file == moments[0].file)
+    put(path, path.read_bytes(), late.log)
+    last = moments[0].events + 1
+    refused(path, f"with its log, event {last} is not the one that the file has")
+
+
+def test_a_log_of_another_study_is_refused_and_left(times, path, folder):
+    moments, _ = times
+    treat(folder / "other.db", range(2))
+    put(path, (folder / "other.db").read_bytes(), moments[0].log)
+    refused(path, "with its log, event .* is not the one that the file has")
+
+
 def test_whatever_a_checkpoint_leaves_that_is_killed_belongs_together(times, path):
     """Any of the log's pages may have come to the file by then."""
     (moments, events), rng = times, random.Random(3)

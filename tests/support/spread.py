@@ -17,6 +17,7 @@ import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
+from tests.experiments.clusters import dask_cluster
 from tests.experiments.files import timeless
 from tests.experiments.test_running import EXPERIMENT, MDP
 from tests.experiments.watching import parts_in
@@ -77,13 +78,7 @@ def killed(text, folder):
 
 def dask(text, folder):
     """A Dask cluster of two processes."""
-    import distributed
-    from joblib import parallel_config
-
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    )
-    with cluster, distributed.Client(cluster), parallel_config("dask"):
+    with dask_cluster():
         return whole(jobs=2)(text, folder)
 
 

@@ -219,6 +219,12 @@ class Journal(JournalReader):
             last = 0 if self.empty else self._run("SELECT max(sequence) FROM event")[0][0]
             return self._run("PRAGMA page_count")[0][0], last or 0
 
+    def hash_of(self, sequence: int) -> str | None:
+        """Return the hash of an event, None if there is no such event."""
+        with refused(self.path):
+            found = self._run("SELECT hash FROM event WHERE sequence = ?", (sequence,))
+            return found[0][0] if found else None
+
     def create(self, content: Mapping[str, Any]) -> bool:
         """Put a file in place of the empty one: with its tables, and what the study is."""
         fault("create-begun")
@@ -481,7 +487,7 @@ def _opened(copy: Path, path: Path) -> Iterator[Journal]:
     try:
         with contextlib.closing(Journal(copy, path)) as journal:
             if with_log:
-                check_together(copy, path, *journal.extent())
+                check_together(copy, path, *journal.extent(), journal.hash_of)
             if not journal.empty:
                 journal._run("PRAGMA synchronous=OFF")  # of a copy that is thrown away
             yield journal

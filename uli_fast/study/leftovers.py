@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from stat import S_ISREG
 
@@ -97,8 +97,10 @@ def check_log(log: str, named: Path) -> None:
         )
 
 
-def check_together(copy: Path, named: Path, pages: int, last: int) -> None:
-    """Refuse a file and a log of different times; given how far they go, taken together.
+def check_together(
+    copy: Path, named: Path, pages: int, last: int, hash_of: Callable[[int], str | None]
+) -> None:
+    """Refuse a file and a log of different times; given what they are, taken together.
 
     Whatever a crash leaves, the last commit says how many pages there are, as does the first page;
     and what a checkpoint has brought to the file is in the log as well.
@@ -106,8 +108,10 @@ def check_together(copy: Path, named: Path, pages: int, last: int) -> None:
     committed, alone = pages_committed(f"{copy}-wal"), _last_in_file(copy)
     if committed not in (0, pages):
         said = f"the log was written for a file of {committed} pages, and this one has {pages}"
-    elif alone > last:
-        said = f"the file goes on to event {alone}, and with its log to event {last} only"
+    elif alone and alone.sequence > last:
+        said = f"the file goes on to event {alone.sequence}, and with its log to event {last} only"
+    elif alone and hash_of(alone.sequence) != alone.hash:
+        said = f"with its log, event {alone.sequence} is not the one that the file has"
     else:
         return
     raise StudyError(
@@ -116,8 +120,8 @@ def check_together(copy: Path, named: Path, pages: int, last: int) -> None:
     )
 
 
-def _last_in_file(copy: Path) -> int:
-    """Return the number of the last event in a file without its log; 0 if it cannot be read so.
+def _last_in_file(copy: Path) -> Event | None:
+    """Return the last event in a file without its log; None if it cannot be read so.
 
     A checkpoint that was cut short leaves a file that makes sense with its log only: what is not
     an event with its hash is nothing that was recorded.
@@ -127,9 +131,9 @@ def _last_in_file(copy: Path) -> int:
         with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
             last = "SELECT * FROM event ORDER BY sequence DESC LIMIT 1"
             event = Event(*connection.execute(last).fetchone())
-            return event.sequence if digest(event) == event.hash else 0
+            return event if digest(event) == event.hash else None
     except (sqlite3.Error, TypeError, ValueError):
-        return 0
+        return None
 
 
 def sealed(path: Path) -> bool:

@@ -353,9 +353,16 @@ SABOTAGES = (
     Sabotage(
         "study: a file that goes on beyond its log is cut down to it",
         "uli_fast.study.leftovers:check_together",
-        "elif alone > last:",
+        "elif alone and alone.sequence > last:",
         "elif False:",
         f"{BESIDE}::test_a_file_newer_than_its_log_is_refused_and_left",
+    ),
+    Sabotage(
+        "study: a file and the log of another past make up a study",
+        "uli_fast.study.leftovers:check_together",
+        "hash_of(alone.sequence) != alone.hash",
+        "False",
+        f"{BESIDE}::test_a_log_of_another_past_is_refused_and_left",
     ),
     Sabotage(
         "study: commits that an earlier log left count as those of this one",
