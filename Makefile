@@ -19,7 +19,7 @@ WITH_smpybandits     := -e . pytest SMPyBandits==0.9.7 numpy==2.0.2 scipy==1.13.
 WITH_ray             := -e . pytest ray==2.60.0
 WITH_vowpalwabbit    := vowpalwabbit==9.11.9 numpy
 
-.PHONY: demo test tests test-slow test-portable lint style types bench bench-quick bench-check rivals sabotage reliability compat-test compat-bench docs wheel-test clean
+.PHONY: demo test tests test-slow test-portable lint style types bench bench-quick bench-check rivals sabotage lists reliability compat-test compat-bench docs wheel-test clean
 
 demo: $(SHOWS)
 	$(BIN)/uli demo
@@ -93,6 +93,10 @@ rivals: $(COMPAT:%=.venv-%/.ready) .venv-vowpalwabbit/.ready
 
 sabotage: $(READY)
 	$(BIN)/python -m tests.sabotage
+
+# What is written from the registry: a stub for type checkers, the table of learners in docs.
+lists: $(READY)
+	$(BIN)/python -m tests.lists
 
 # Kills, damage, bad input, bounds checks, sabotage; docs/reliability.md is rewritten.
 reliability: $(READY) .venv-ray/.ready

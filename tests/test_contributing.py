@@ -10,7 +10,8 @@ from tests.test_house import DOORS, LONGEST_FILE, ROOMS
 from tests.test_registry import homes
 from uli_fast import errors, guarantees
 from uli_fast._registry import learners
-from uli_fast.guarantees import Guarantee, formulas, phase_bounds
+from uli_fast.guarantees import Guarantee, bounds
+from uli_fast.guarantees import phased_elimination as bound
 from uli_fast.kernels import phased_elimination as kernel
 from uli_fast.learners import phased_elimination as learner
 from uli_fast.players import phased_elimination as player
@@ -25,8 +26,8 @@ PATHS = re.findall(r"`((?:uli_fast|tests|bench)(?:/\w+)*(?:\.\w+)?)`", PAGE)
 
 @pytest.mark.parametrize("name", sorted({*LINKS.values(), *PATHS}))
 def test_what_it_names_exists(name):
-    # UCB has all the files that a learner can have.
-    assert (ROOT / re.sub(r"\b(test_)?x\.py$", r"\1ucb.py", name)).exists()
+    # PE has all the files that a learner can have.
+    assert (ROOT / re.sub(r"\b(test_)?x\.py$", r"\1phased_elimination.py", name)).exists()
 
 
 def test_links_say_where_they_lead():
@@ -48,19 +49,16 @@ def test_the_new_files_of_a_learner_are_those_that_are_looked_for():
         re.findall(r"^\d\. (?:`|\[)([^`\]]+)", part, flags=re.MULTILINE)
         for part in SECTIONS["How to add a learner"].split("\nEdited:\n")
     )
-    expected = {path.replace("ucb", "x") for path in homes(learners()["UCB"])}
-    assert set(new) == expected and len(new) == 6
-    assert "Six new files and five edited ones" in PAGE
-    # Two more for some learners, and each says for which.
-    assert edited[5:] == ["uli_fast/guarantees/phase_bounds.py", "docs/proofs_phases.md"]
-    assert len(re.findall(r"^[67]\. \[[^\]]+\]\([^)]+\), if F ", PAGE, flags=re.MULTILINE)) == 2
-    assert "One more if F has steps, and one more for the proof" in PAGE
+    row = learners()["PhasedElimination"]
+    assert set(new) == {path.replace(row.stem, "x") for path in homes(row)} and len(new) == 7
+    assert edited == ["uli_fast/_registry.py", "CHANGELOG.md"]
+    assert "Seven new files and two edited ones" in PAGE
 
 
 def test_what_it_names_of_learners_and_players_is_there():
     """Every attribute that a newcomer is told to think of."""
     told = set(re.findall(r"`(\w+)(?:\(\))?`", SECTIONS["How to add a learner"]))
-    homes = (kernel, learner, player, formulas, phase_bounds, guarantees, errors)
+    homes = (kernel, learner, player, bound, bounds, bounds.Bound, Guarantee, guarantees, errors)
     known = set().union(*map(dir, (*homes, learner.PhasedElimination, player.PhasedPlayer)))
     known |= {"arm_state", "advance", "examples", *inspect.signature(Guarantee).parameters}
     stems = {row.module.removeprefix("learners.") for row in learners().values()}

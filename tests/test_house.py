@@ -19,6 +19,7 @@ ROOMS = (
     "_registry _typing errors",
     "_support",
     "_check",
+    "formulas",
     "kernels",
     "arm_sets",
     "geometry",
@@ -36,7 +37,8 @@ ROOMS = (
 )
 # These know even less.
 KNOWN = {
-    "kernels": {"errors", "_typing"},
+    "kernels": {"errors", "_typing", "formulas"},
+    "formulas": {"errors", "_typing"},
     "_check": {"errors", "_typing"},
     "_support": {"errors", "_typing"},
 }

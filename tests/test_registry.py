@@ -1,11 +1,13 @@
 """The one list of learners, problems and arm sets, and that it is the only one."""
 
 import ast
+import importlib
 from pathlib import Path
 
 import pytest
 
 import uli_fast as uli
+from tests.lists import STUB, WRITTEN
 from uli_fast._registry import ARM_SETS, LEARNERS, MDPS, PROBLEMS
 
 ROOT = Path(__file__).parent.parent
@@ -47,16 +49,16 @@ def test_everything_public_is_registered():
     assert {name for name in mdps if not name.startswith("_")} == {row.name for row in MDPS}
 
 
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
+def test_what_is_written_from_the_registry_is_up_to_date(path):
+    assert path.read_text(encoding="utf-8") == WRITTEN[path](), "write it again: make lists"
+
+
 def test_type_checkers_are_told_of_all_public_names():
-    """The one place where names are repeated: type checkers cannot look them up."""
-    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
-    (block,) = [x for x in tree.body if isinstance(x, ast.If)]
-    told = {
-        alias.asname: f"{line.module}.{alias.name}" for line in block.body for alias in line.names
-    }
-    named = {name: f"uli_fast.{home}.{name}" for name, home in uli._HOME.items()}
-    assert told == named | {name: f"uli_fast.{home}" for name, home in uli._MODULES.items()}
+    tree = ast.parse(STUB.read_text(encoding="utf-8"))
+    told = {a.asname: a.name for x in tree.body if isinstance(x, ast.ImportFrom) for a in x.names}
     assert sorted([*told, "__version__"]) == uli.__all__
+    assert all(name == real for name, real in told.items())
 
 
 def registered_in(literal):
@@ -100,15 +102,25 @@ def test_lists_are_found(text, count):
 
 def homes(row):
     """Yield every file in which a learner's stem is looked for."""
-    stem = row.module.removeprefix("learners.")
+    stem = row.stem
     yield f"uli_fast/learners/{stem}.py"
     if stem != "meta_elimination":  # its hot loops are its base's
         yield f"uli_fast/kernels/{stem}.py"
     if row.live:
         yield f"uli_fast/players/{stem}.py"
+    if row.bounds:
+        yield f"uli_fast/guarantees/{stem}.py"
     yield f"tests/naive/{stem}.py"
     yield f"tests/learners/test_{stem}.py"
     yield f"bench/test_{stem}.py"
+
+
+@pytest.mark.parametrize("row", LEARNERS, ids=lambda row: row.name)
+def test_a_learner_has_the_bounds_that_its_row_names(row):
+    if row.bounds:
+        home = importlib.import_module(f"uli_fast.guarantees.{row.stem}")
+        assert tuple(home.BOUNDS) == row.bounds
+        assert all(bound.sources for bound in home.BOUNDS.values())
 
 
 @pytest.mark.parametrize("row", LEARNERS, ids=lambda row: row.name)

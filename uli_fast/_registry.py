@@ -50,8 +50,16 @@ class LearnerRow(NamedTuple):
     draws: bool = False  # decisions are drawn at random
     ahead: bool = True  # can be asked again while a reward is awaited
     tuned: bool = False  # plays otherwise for another horizon
+    # The names of its proved bounds, which are in guarantees/x.py for the stem x.
+    bounds: tuple[str, ...] = ()
+    instead: str = "none"  # what one without them promises
     # Parameters, as experiment files have them, with which a short run shows what it does.
     examples: tuple[Mapping[str, Any], ...] = ({},)
+
+    @property
+    def stem(self) -> str:
+        """The name of its files."""
+        return self.module.rpartition(".")[2]
 
     def load(self) -> Any:
         """Return the class."""
@@ -91,6 +99,7 @@ LEARNERS = (
         "learners.betting_elimination",
         "arms",
         "Elimination by betting",
+        bounds=("BET",),
         usual=True,
     ),
     LearnerRow(
@@ -98,6 +107,7 @@ LEARNERS = (
         "learners.successive_elimination",
         "arms",
         "SE-MAB",
+        bounds=("SE-MAB", "SE-MAB-schedule"),
         usual=True,
     ),
     LearnerRow(
@@ -105,6 +115,7 @@ LEARNERS = (
         "learners.phased_elimination",
         "arms",
         "PE-MAB",
+        bounds=("PE-MAB", "PE-MAB-schedule"),
         usual=True,
     ),
     LearnerRow(
@@ -143,6 +154,7 @@ LEARNERS = (
         "learners.elimination_framework",
         "arms",
         "Elimination by a rule of one's own",
+        instead="your claim beta f(delta, t), checked at every round",
         plain=False,
     ),
     LearnerRow(
@@ -150,6 +162,7 @@ LEARNERS = (
         "learners.own_learner",
         "arms",
         "A learner of one's own",
+        instead="none, or your claim, checked at every round",
         plain=False,
         draws=True,
     ),
@@ -158,6 +171,11 @@ LEARNERS = (
         "learners.meta_elimination",
         "arms",
         "Elimination over an adversarial base",
+        bounds=tuple(
+            f"META-{base}{form}"
+            for form in ("", "-schedule")
+            for base in ("Exp3P", "GeometricHedge", "GeometricHedge-unbounded")
+        ),
         draws=True,
         examples=(  # small constants make arms fall early
             {"base": {"type": "Exp3P", "constant": 0.01}},
@@ -198,6 +216,7 @@ LEARNERS = (
         "learners.linear_elimination",
         "vectors",
         "PE-linear",
+        bounds=("PE-linear", "PE-linear-schedule", "PE-linear-sharp"),
         examples=({"R": 0.02},),
     ),
     LearnerRow(
@@ -212,6 +231,7 @@ LEARNERS = (
         "learners.spanner_elimination",
         "set",
         "Elimination on a set of arms",
+        bounds=("PE-spanner", "PE-spanner-schedule", "PE-spanner-sharp"),
         examples=(
             {"R": 0.1},
             {"R": 0.1, "schedule": "paper"},
@@ -223,6 +243,7 @@ LEARNERS = (
         "learners.cap_elimination",
         "set",
         "Elimination on a ball or an ellipsoid",
+        bounds=("CAP-schedule",),
         examples=({"R": 0.1, "theta_norm": 1.0},),
     ),
     LearnerRow(
@@ -230,6 +251,7 @@ LEARNERS = (
         "learners.policy_elimination",
         "policies",
         "Policy elimination",
+        bounds=("POLICY-proved", "POLICY-sharp"),
         examples=tuple(  # phases that end within a few episodes
             {"schedule": [1e-4, 1.0], "method": method}
             for method in ("auto", "plain", "trie", "search")
@@ -240,6 +262,7 @@ LEARNERS = (
         "learners.model_elimination",
         "policies",
         "Elimination of actions by plausible models",
+        bounds=("MODEL-deterministic", "MODEL-stochastic"),
         examples=({}, {"play": "stochastic"}),
     ),
     LearnerRow(

@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from uli_fast.formulas.betting_elimination import next_look
+from uli_fast.formulas.mixture import log_mix
 from uli_fast.kernels import race as kernel
-from uli_fast.kernels.betting.wealth import log_mix, next_look
 from uli_fast.races.verdict import levels
 
 ABILITIES = np.array([1.2, 0.9, 0.8, 0.6, 0.5, 0.3, 0.0, -0.5])

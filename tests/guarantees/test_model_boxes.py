@@ -9,8 +9,8 @@ import pytest
 import uli_fast as uli
 from tests.naive import model_boxes as naive
 from uli_fast.errors import ArgumentError
+from uli_fast.formulas.model_elimination import level_at, level_of
 from uli_fast.guarantees import Guarantee, describe_model, model_size
-from uli_fast.guarantees.model_boxes import log_term
 
 PLAYS = ("deterministic", "stochastic")
 
@@ -160,7 +160,7 @@ def test_bounds_never_rise(size, play, pooled):
 
 def test_each_candidate_falls_because_its_logarithm_is_above_a_half():
     # Lambda(t) / t falls where Lambda > 1/2, and the least Lambda is log(2 / .9).
-    assert log_term(np.array(1.0), 0.0, 1.0) == pytest.approx(math.log(2 / 0.9))
+    assert level_at(1.0, level_of(0.0, 1.0)) == pytest.approx(math.log(2 / 0.9))
     assert math.log(2 / 0.9) > 0.5
 
 

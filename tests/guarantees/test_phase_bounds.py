@@ -10,8 +10,8 @@ import pytest
 import uli_fast as uli
 from tests.naive import phase_bounds as naive
 from uli_fast.errors import ArgumentError
-from uli_fast.guarantees import Guarantee
-from uli_fast.guarantees.phase_bounds import PLANS, largest_support
+from uli_fast.formulas.linear_elimination import largest_support
+from uli_fast.guarantees import Guarantee, bounds
 
 PAPER = functools.partial(uli.LinearElimination, schedule="paper")
 
@@ -246,8 +246,6 @@ def test_violations_stay_within_delta(name):
 @pytest.mark.parametrize("seed", range(6))
 def test_real_phases_end_no_later_than_those_of_the_table(seed):
     """However many arms are dropped, and whatever the designs of what is left."""
-    from uli_fast.guarantees.phase_bounds import steps
-
     rng = np.random.default_rng(seed)
     d = int(rng.integers(2, 6))
     arms = rng.standard_normal((12 * d, d))
@@ -258,13 +256,13 @@ def test_real_phases_end_no_later_than_those_of_the_table(seed):
     for learner in (LINEAR(0.2, R=1.0), *spanners):
         runs = uli.simulate(learner, problem, 10**12, 2, seed=seed)
         g = runs.guarantee
-        ends = steps(g.formula, g.delta, g.parameters).ends
+        ends = bounds.find(g.formula).table(g.delta, g.parameters).ends
         for run in runs.phases:
             assert all(p.last_round <= ends[p.number - 1] for p in run[:-1])
             assert all(g.bound(p.last_round) >= p.gaps.max() for p in run)
     flat = uli.BernoulliBandit(rng.random(5))
     runs = uli.simulate(PE(0.2), flat, 10**9, 3, seed=seed)
-    ends = steps("PE-MAB-schedule", 0.2, runs.guarantee.parameters).ends
+    ends = bounds.find("PE-MAB-schedule").table(0.2, runs.guarantee.parameters).ends
     assert all(p.last_round <= ends[p.number - 1] for run in runs.phases for p in run[:-1])
     whole = np.cumsum([5 * m for m in PE(0.2).quotas(5, 10**10)]).tolist()
     assert whole == list(ends[: len(whole)])  # later ones may be a few rounds longer
@@ -343,7 +341,9 @@ def test_the_integral_of_steps_is_not_below_their_sum():
     assert total <= guarantee.regret(T) <= 1.001 * total
 
 
-@pytest.mark.parametrize("formula", ["SE-MAB-schedule", *PLANS])
+@pytest.mark.parametrize(
+    "formula", ["SE-MAB-schedule", *(x for x in bounds.names() if bounds.find(x).table)]
+)
 def test_a_bound_of_nonsense_ends(formula):
     """Whatever a file says: an answer or a typed error, and no loop without end."""
     names = ("K", "R", "d", "C", "support", "dimension", "constant", "multiplier", "largest_gap")

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,8 @@ import pytest
 import uli_fast as uli
 from uli_fast import kernels
 from uli_fast._support.streams import stream
+from uli_fast.formulas.mixture import boundary
+from uli_fast.formulas.phased_elimination import quota
 from uli_fast.kernels import _jit
 from uli_fast.kernels._jit import lean_kernel, lean_step, sources_fingerprint
 
@@ -94,6 +98,29 @@ def test_an_edit_of_any_kernel_makes_the_cache_stale(tmp_path):
     edited = sources_fingerprint(tmp_path)
     part.rename(tmp_path / "part.py")
     assert len({before, edited, sources_fingerprint(tmp_path)}) == 3
+
+
+def test_formulas_import_nothing_heavy_and_kernels_compile_them():
+    """F is computed without a compiler, and by the code that kernels run."""
+    code = "import sys, uli_fast as uli\n"
+    code += "for x in (uli.BettingElimination, uli.PhasedElimination, uli.SuccessiveElimination):\n"
+    code += "    x(0.05).guarantee(4).rounds_until(0.1)\n"
+    code += "assert not {'numba', 'scipy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    for phase in range(1, 25):
+        assert compiled_quota(phase, 4, 0.05, 0.5) == quota(phase, 4, 0.05, 0.5)
+    for v in (0.0, 1.0, 1e3, 1e17):
+        assert compiled_boundary(v, 4.0, 25.0) == pytest.approx(boundary(v, 4.0, 25.0), rel=1e-15)
+
+
+@lean_kernel
+def compiled_quota(phase, K, delta, R):
+    return quota(phase, K, delta, R)
+
+
+@lean_kernel
+def compiled_boundary(v, level, rho):
+    return boundary(v, level, rho)
 
 
 @lean_step

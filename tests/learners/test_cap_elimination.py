@@ -10,7 +10,7 @@ import uli_fast as uli
 from tests.naive import cap_elimination as naive
 from uli_fast._support.streams import stream
 from uli_fast.errors import ArgumentError, NoGuaranteeError
-from uli_fast.guarantees.phase_bounds import cap_eta, cap_plays
+from uli_fast.formulas.cap_elimination import cap_eta, cap_plays
 from uli_fast.learners.cap_elimination import CapPhases
 from uli_fast.problems.linear import draw_mean
 

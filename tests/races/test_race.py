@@ -14,10 +14,9 @@ import pytest
 import uli_fast as uli
 from tests.naive import race as naive
 from uli_fast.errors import ArgumentError, RewardRangeError
-from uli_fast.guarantees import betting_looks
+from uli_fast.formulas.mixture import log_mix, outer_boundary
 from uli_fast.kernels import race as kernel
 from uli_fast.kernels.betting.mean_intervals import log_evidence, mean_interval
-from uli_fast.kernels.betting.wealth import boundary, log_mix
 from uli_fast.races.running import shuffled
 from uli_fast.races.verdict import levels
 
@@ -356,7 +355,6 @@ def test_at_the_end_of_a_list_what_is_said_of_exact_means_allows_for_rounding():
 
 
 def test_constants_are_those_of_betting_elimination():
-    assert kernel.RHO == betting_looks.sharpest_variance(1.0)
     dropping, single = levels(5, 0.05)
     assert dropping == pytest.approx(math.log(4 / (0.9 * 0.05)), abs=1e-13)
     assert single == pytest.approx(math.log(2 * 5 / (0.1 * 0.05)), abs=1e-13)
@@ -367,11 +365,9 @@ def test_how_far_sums_may_drift_is_the_root_of_the_mixture_from_above():
     for v in (0.0, 1.0, 50.0, 1e6, 1e15):
         for level in (1e-3, 1.0, 6.0, 50.0, 750.0):
             for rho in (25.0, 100.0):
-                found = boundary(v, level, rho)
+                found = outer_boundary(v, level, rho)
                 assert log_mix(found, v, rho) >= level
                 assert log_mix(found * (1.0 - 1e-9), v, rho) < level
-                table = float(betting_looks.boundary(np.array([v]), level, rho)[0])
-                assert found == pytest.approx(table, rel=1e-10)
 
 
 def test_rounding_of_long_lists_is_more_than_a_billionth():

@@ -9,7 +9,7 @@ from scipy.stats import chi2, norm
 
 import uli_fast as uli
 from tests.naive import cap_elimination as naive
-from uli_fast.guarantees.phase_bounds import (
+from uli_fast.formulas.cap_elimination import (
     CAP_CUTS,
     CAP_ROOM,
     CAP_SHRINKS,

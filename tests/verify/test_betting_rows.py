@@ -26,6 +26,7 @@ def test_rows_say_that_they_are_ours():
 def afresh():
     """Forget tables of F that a sabotage has left behind."""
     yield
+    betting_looks._drifts.cache_clear()
     betting_looks._table.cache_clear()
 
 

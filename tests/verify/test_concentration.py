@@ -9,7 +9,6 @@ import pytest
 
 import uli_fast as uli
 from tests.verify.spoiling import all_fail, times
-from uli_fast.learners._adversarial import bases
 from uli_fast.verify import concentration
 
 
@@ -66,7 +65,7 @@ SABOTAGES = {
         ("hoeffding_reward_concentration", "concentration_X"),
     ),
     "log(10 K / delta) x 0.9": (
-        times(bases, "log_term", 0.9),
+        times(concentration, "log_term", 0.9),
         ("hoeffding_reward_concentration",),
     ),
     "g of Exp3.P / 1000": (times(uli.Exp3P, "g", 1e-3), ("concentration_X",)),

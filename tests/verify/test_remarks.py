@@ -67,7 +67,7 @@ def test_expected_regret_is_that_of_all_paths(T, monkeypatch):
 @pytest.mark.parametrize("gap", [0.9, 0.5, 0.21, 0.1])
 def test_lil_mistakes_are_the_first_count_with_a_small_bonus(gap):
     n = 1
-    while 2.0 * remarks.lil_radius(n, 0.1) >= gap:
+    while 2.0 * exact.lil_bonus(n, 0.1) >= gap:
         n += 1
     assert remarks.lil_mistakes(gap, 0.1) == n
 
@@ -104,7 +104,7 @@ SABOTAGES = {
     ),
     "lil'UCB's bonus x 1.01": (lil_times(1.01), ("ULI_stronger",)),
     "F_UPAC of lil'UCB from a fifth of its bonus": (
-        times(remarks, "lil_radius", 0.2),
+        times(exact, "lil_bonus", 0.2),
         ("ULI_stronger",),
     ),
     "F of SE x 0.1": (bound_times("SE-MAB", 0.1), ("ULI_stronger-no-rate",)),

@@ -11,9 +11,10 @@ import pytest
 import uli_fast as uli
 from tests.support.unprivileged import open_folder, said_by
 from tests.theory.exact import pe_failure, se_failure
+from tests.verify.spoiling import bound_times
 from uli_fast.errors import ResultsError
 from uli_fast.geometry import designs
-from uli_fast.guarantees import formulas, policy_schedule
+from uli_fast.guarantees import policy_schedule
 from uli_fast.learners import (
     _spanner_sets,
     exp3p,
@@ -86,8 +87,7 @@ def scaled(monkeypatch, learner, factor):
 
 def bound_scaled(monkeypatch, formula, factor):
     """Multiply a proved F."""
-    f = formulas.FORMULAS[formula]
-    monkeypatch.setitem(formulas.FORMULAS, formula, lambda *args: factor * f(*args))
+    bound_times(formula, factor)(monkeypatch)
 
 
 def patched(monkeypatch, module, name, make):

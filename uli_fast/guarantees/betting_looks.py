@@ -1,13 +1,7 @@
-"""Looks of betting learners and how far sums may drift by then: their F as a table.
-
-``boundary(v, level)`` is the root D of log Mix(D, v) = level, where Mix is the mixture of
-exp(u D - u^2 v / 2) over u = |N(0, 1 / rho)| (kernels/betting/wealth.py). Sums of variance proxy
-v stay below it at all times together, with probability 1 - e^-level.
-"""
+"""Looks of betting learners and how far sums may drift by then: their F as a table."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,18 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64
+from uli_fast.formulas.betting_elimination import (
+    ELIMINATION,
+    log_threshold,
+    mixture_level,
+    next_look,
+    sharpest_variance,
+)
+from uli_fast.formulas.mixture import boundary
 
-# The share of delta that elimination takes; the rest is for the intervals of single arms.
-ELIMINATION = 0.9
 # What F is made of.
 NEEDED = frozenset({"K", "R", "leader", "bounded", "largest_gap"})
-# Newton's steps from above until the last digit; six are enough wherever v < 1e120.
-STEPS = 40
-
-
-def next_look(n: int) -> int:
-    """Return the sweep of the look after that of sweep n: floor(1.02 n), at least n + 1."""
-    return n + max(1, n // 50)
 
 
 def looks_until(last: int) -> list[int]:
@@ -37,46 +30,33 @@ def looks_until(last: int) -> list[int]:
     return found
 
 
-def log_threshold(K: int, delta: float) -> float:
-    """Return log((K - 1) / delta), what a bettor must make of her money; -inf for one arm."""
-    return math.log(K - 1) - math.log(delta) if K > 1 else -math.inf
+@lru_cache(maxsize=512)
+def _looks(bits: int) -> tuple[int, ...]:
+    """Return the looks with that many binary digits."""
+    found = [next_look(_looks(bits - 1)[-1]) if bits > 1 else 1]
+    while next_look(found[-1]).bit_length() == bits:
+        found.append(next_look(found[-1]))
+    return tuple(found)
 
 
-def sharpest_variance(R: float) -> float:
-    """Return rho, the v at which Mix is sharpest: that of gaps of a tenth of 2 R."""
-    return 100.0 * R * R
-
-
-def boundary(v: F64, level: float, rho: float) -> F64:
-    """Return the D with log Mix(D, v) = level, from above: Mix is convex in D, and rises."""
-    from scipy.special import log_ndtr
-
-    spread = np.sqrt(v + rho)
-    fixed = math.log(2.0) - 0.5 * np.log1p(v / rho) - level
-    x = np.sqrt(-2.0 * np.minimum(fixed, 0.0) + 2.0 * math.log(2.0))  # Phi(x) >= 1/2 there
-    for _ in range(STEPS):
-        over = fixed + 0.5 * x * x + log_ndtr(x)
-        slope = x + np.exp(-0.5 * x * x - log_ndtr(x)) / math.sqrt(2.0 * math.pi)
-        step = np.maximum(over / slope, 0.0)
-        x = x - step
-        if (step <= 1e-15 * x).all():
-            break
-    return np.asarray(spread * x)
-
-
-def pair_variance(n: F64, K: int, r: int) -> F64:
+def pair_variance(n: float, K: int, r: int) -> float:
     """Return the most that V_j + V_a can be after n sweeps: 2 n, and known for two arms."""
     if K == 2:
         return n * (1.0 + 1.0 / r) + 1.0 - 1.0 / r
     return 2.0 * n
 
 
-def drift(n: F64, delta: float, p: Mapping[str, float]) -> F64:
-    """Return c(n): on the event no difference of sums is off by as much after n sweeps."""
-    K, R = int(p["K"]), p["R"]
-    level = log_threshold(K, ELIMINATION * delta) + (math.log(2.0) if p["bounded"] else 0.0)
-    v = R * R * pair_variance(n, K, int(p["leader"]))
-    return boundary(v, level, sharpest_variance(R))
+@lru_cache(maxsize=4096)
+def _drifts(delta: float, items: tuple[tuple[str, float], ...], bits: int) -> list[float]:
+    """Return c(n) of the looks with that many binary digits.
+
+    On the event no difference of sums is off by as much after n sweeps.
+    """
+    p = dict(items)
+    K, R, r = int(p["K"]), p["R"], int(p["leader"])
+    level = mixture_level(log_threshold(K, ELIMINATION * delta), bool(p["bounded"]))
+    rho = sharpest_variance(R)
+    return [boundary(R * R * pair_variance(float(n), K, r), level, rho) for n in _looks(bits)]
 
 
 class LookTable(NamedTuple):
@@ -101,7 +81,8 @@ def _table(delta: float, items: tuple[tuple[str, float], ...], bits: int) -> Loo
     longest = int(p["K"]) - 1 + int(p["leader"])
     at = looks_until(2**bits // longest + 1)
     n = np.array(at[1:], np.float64)
-    heights = np.minimum(p["largest_gap"], 2.0 * drift(n, delta, p) / n)
+    c = [x for b in range(1, at[-1].bit_length() + 1) for x in _drifts(delta, items, b)]
+    heights = np.minimum(p["largest_gap"], 2.0 * np.array(c[: n.size]) / n)
     starts = [1 + longest * k for k in at]
     edges = np.array([float(s) if s < 2**53 else np.nextafter(float(s), np.inf) for s in starts])
     return LookTable(starts, edges, np.append(p["largest_gap"], heights))

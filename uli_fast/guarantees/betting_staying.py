@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64
+from uli_fast.formulas.betting_elimination import ELIMINATION, log_threshold
 from uli_fast.guarantees.betting_grid import grid
-from uli_fast.guarantees.betting_looks import ELIMINATION, log_threshold, looks_until
+from uli_fast.guarantees.betting_looks import looks_until
 
 BAND = 0.05  # of delta, for theta
 TAIL = 0.05  # of delta, for arms that stay too long

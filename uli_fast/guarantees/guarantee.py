@@ -18,8 +18,8 @@ from uli_fast import _check
 from uli_fast._support.html import as_shown, facts
 from uli_fast._typing import F64
 from uli_fast.errors import ArgumentError, NoGuaranteeError, RuleError
-from uli_fast.guarantees import betting_looks, phase_bounds
-from uli_fast.guarantees.formulas import FORMULAS, Constant, policy_ends, se_mab_above, sources
+from uli_fast.guarantees import bounds
+from uli_fast.guarantees.bounds import Bound, Constant
 
 # Why a run's F is withdrawn: said of runs, and of live certificates.
 WITHDRAWN = "rounding leaves less of the differences of arms than F counts on"
@@ -77,8 +77,10 @@ class Guarantee:
             raise ArgumentError("t", f"must be rounds (numbers), got {t!r}") from None
         if not ((rounds >= 1.0) & (rounds < np.inf)).all():
             raise ArgumentError("t", f"must be at least 1, got {t!r}")
-        if type(t) is int and self.formula in phase_bounds.PLANS and self.parameters.get("K") != 1:
-            return self.scale * phase_bounds.steps(self.formula, self.delta, self.parameters).at(t)
+        if type(t) is int and self.proved and self.parameters.get("K") != 1:
+            table = self._proved.table
+            if table is not None:
+                return self.scale * table(self.delta, self.parameters).at(t)
         values = self.scale * self._unit(rounds)
         return float(values) if rounds.ndim == 0 else values
 
@@ -87,7 +89,11 @@ class Guarantee:
             return np.asarray(np.vectorize(self.function, otypes=[float])(t))
         if self.parameters.get("K") == 1:
             return np.zeros_like(t)  # a single arm has no gap
-        return FORMULAS[self.formula](t, self.delta, self.parameters)
+        return self._proved.at(t, self.delta, self.parameters)
+
+    @property
+    def _proved(self) -> Bound:
+        return bounds.find(self.formula)
 
     @property
     def proved(self) -> bool:
@@ -100,7 +106,8 @@ class Guarantee:
         if self.function is not None:
             claim = "the user's claim (Theorem SC, or the Condition); not verified"
             return (Constant("user", math.nan, claim),)
-        return sources(self.formula, self.parameters)
+        found = self._proved.sources
+        return found(self.parameters) if callable(found) else found
 
     @property
     def largest_gap(self) -> float:
@@ -188,16 +195,15 @@ class Guarantee:
         worst = self.largest_gap
         if worst == 0.0 or self.parameters.get("K") == 1:
             return 0.0
-        if self.formula == "BET" or self.formula.startswith("POLICY-"):
-            return self._regret_of_steps(T, worst)
-        if self.formula in phase_bounds.PLANS:
-            table = phase_bounds.steps(self.formula, self.delta, self.parameters)
-            return self.scale * table.total(T, worst / self.scale)
-        even = 0  # F is constant from K + 2 to 2 K, where sweeps have a single play
-        first = self.rounds_until(worst)
-        if self.formula == "SE-MAB-schedule":
-            first, even = max(first, int(self.parameters["K"]) + 1), 2 * int(self.parameters["K"])
-        first = min(T, first)
+        proved = self._proved
+        if proved.steps is not None:
+            total, before = 0.0, 0
+            for last, height in proved.steps(self.delta, self.parameters, T):
+                total += (last - before) * min(worst, self.scale * height)
+                before = last
+            return total
+        start, even = proved.start(self.parameters)
+        first = min(T, max(start, self.rounds_until(worst)))
         total = worst * first
         stop = min(T, first + _SUMMED)
         total += float(np.sum(self.bound(np.arange(first + 1.0, stop + 1.0))))
@@ -206,24 +212,9 @@ class Guarantee:
             stop = min(T, even)
         return total + (self._integral(stop, T) if stop < T else 0.0)
 
-    def _regret_of_steps(self, T: int, worst: float) -> float:
-        """Sum a bound that is constant within phases."""
-        total, before = 0.0, 0
-        if self.formula == "BET":
-            for last, height in betting_looks.steps(self.delta, self.parameters, T):
-                total += (last - before) * min(worst, self.scale * height)
-                before = last
-            return total
-        schedule = self.formula.removeprefix("POLICY-")
-        for end in policy_ends(schedule, self.delta, self.parameters, T):
-            last = min(end, T)
-            total += (last - before) * min(worst, self.bound(last))
-            before = last
-        return total
-
     def _integral(self, a: int, b: int) -> float:
         """Integrate the bound over [a, b]: not less than its sum over a+1..b, as it falls."""
-        if self.formula.startswith("MODEL-"):  # the least of many: no quadrature likes its kinks
+        if self._proved.kinks:
             edges = np.geomspace(a, b, _STEPS + 1)
             return float(np.sum(np.diff(edges) * self.bound(edges[:-1])))
         panels = max(1, math.ceil(math.log(b / a)))
@@ -236,9 +227,10 @@ class Guarantee:
 
     def _smooth(self, t: F64) -> F64:
         """Return a bound without steps, not below this one."""
-        if self.formula == "SE-MAB-schedule":
-            return self.scale * se_mab_above(t, self.delta, self.parameters)
-        return np.asarray(self.bound(t))
+        smooth = self._proved.smooth
+        return np.asarray(
+            self.bound(t) if smooth is None else self.scale * smooth(t, self.delta, self.parameters)
+        )
 
     def __str__(self) -> str:
         """Say in two sentences what is certain, and by what."""
@@ -282,12 +274,10 @@ class Guarantee:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Guarantee:
         """Rebuild a proved bound; anything else is an ArgumentError."""
-        formula = _check.one_of("formula", data["formula"], tuple(FORMULAS))
-        parameters = dict(data["parameters"])
-        if formula == "BET" and not (
-            parameters.keys() >= betting_looks.NEEDED and parameters["R"] > 0
-        ):
-            raise ArgumentError("parameters", f"must be {', '.join(sorted(betting_looks.NEEDED))}")
+        formula = _check.one_of("formula", data["formula"], bounds.names())
+        parameters, needs = dict(data["parameters"]), bounds.find(formula).needs
+        if not parameters.keys() >= needs or ("R" in needs and not parameters["R"] > 0):
+            raise ArgumentError("parameters", f"must be {', '.join(sorted(needs))}")
         for name, value in parameters.items():
             if type(value) not in (int, float) or not least_of(name) <= value:
                 raise ArgumentError(name, f"is not a parameter of a bound: {str(value)[:50]}")

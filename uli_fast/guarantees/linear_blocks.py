@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
+from uli_fast.formulas.betting_elimination import log_threshold
+from uli_fast.formulas.mixture import boundary
 
 # A block has a tenth of the plays before it.
 TENTH = 10
@@ -68,7 +70,7 @@ class LinearBlocks(NamedTuple):
     @property
     def level(self) -> float:
         """L = log((K - 1) / delta)."""
-        return math.log(self.K - 1) - math.log(self.delta)
+        return log_threshold(self.K, self.delta)
 
     def size(self, played: int) -> int:
         """Return m_l after M_(l-1) = ``played``: a tenth of it, at least m_1."""
@@ -84,31 +86,12 @@ class LinearBlocks(NamedTuple):
 
     def boundary(self, v: F64) -> F64:
         """Return c(v), at which the mixture reaches (K - 1) / delta."""
-        height = self.level + 0.5 * np.log1p(v / self.rho)
-        return np.asarray(np.sqrt(v + self.rho) * _root(height))
+        level, rho = self.level, self.rho
+        return np.array([boundary(x, level, rho) for x in v.tolist()])
 
     def bound(self, J: F64) -> F64:
         """Return 2 c(J) / J, which falls: no survivor of looks worth J has a larger gap."""
         return np.asarray(OUTWARD * 2.0 * self.boundary(J) / J)
-
-
-def _root(height: F64) -> F64:
-    """Return x >= 0 with x^2 / 2 + log(2 Phi(x)) = height > 0, by Newton from above.
-
-    The left side is convex, so that every step stays above the root.
-    """
-    from scipy.special import log_ndtr
-
-    x = np.sqrt(2.0 * height)
-    for _ in range(60):
-        log_phi = log_ndtr(x)
-        excess = 0.5 * x * x + math.log(2.0) + log_phi - height
-        mills = np.exp(-0.5 * x * x - 0.5 * math.log(2.0 * math.pi) - log_phi)
-        moved = np.maximum(x - excess / (x + mills), 0.0)
-        if (np.abs(moved - x) <= 1e-15 * x).all():
-            break
-        x = moved
-    return np.asarray(x)
 
 
 def blocks_of(delta: float, p: Mapping[str, float]) -> LinearBlocks:

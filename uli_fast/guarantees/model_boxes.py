@@ -12,8 +12,8 @@ How a learner calls it::
 
 What the learner must do for F to hold:
 
-- Boxes hold the p with n kl(p_hat, p) <= ``log_term(n, size.entries, delta)``, intersected over
-  time and renewed when n has grown by the factor REFRESHED, or sooner.
+- Boxes hold the p with n kl(p_hat, p) <= Lambda(n) (formulas/model_elimination.py), intersected
+  over time and renewed when n has grown by the factor REFRESHED, or sooner.
 - A block of episodes has one policy and is no longer than (growth n + first) / xbar for every
   unknown row, n its visits so far (those of all stages, if pooled) and xbar a bound on its
   visits per episode at a stage.
@@ -36,10 +36,9 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import B1, F64
 from uli_fast.errors import ArgumentError
+from uli_fast.formulas.model_elimination import VISITS, level_at, level_of
 from uli_fast.problems import kinds
 
-# Shares of delta: for boxes, and for visits that stay behind their expectation.
-BOXES, VISITS = 0.9, 0.1
 # A box is renewed once its visits have grown by this factor, or sooner.
 REFRESHED = 1.02
 # What is played need only have this share of the largest width: rounding, and duals cut short.
@@ -135,12 +134,6 @@ def _entries(successors: int) -> int:
     return successors if successors > 2 else int(successors == 2)
 
 
-def log_term(n: F64, entries: float, delta: float) -> F64:
-    """Return Lambda(n) = log(2 sqrt(n) M / (0.9 delta)): boxes hold p with n kl(p_hat, p) <= it."""
-    known = math.log(2.0 * max(1.0, entries) / BOXES) - math.log(delta)
-    return known + 0.5 * np.log(n)
-
-
 def row_width(successors: float) -> float:
     """Return w with: half the sum of a row's widths is at most w sqrt(Lambda / n), or 1."""
     return min(_TOTAL_VARIATION * math.sqrt(successors), successors / math.sqrt(2.0))
@@ -170,7 +163,8 @@ def width_bound(play: str, t: F64, delta: float, p: Mapping[str, float]) -> F64:
 
     Each of them falls with t: Lambda(t) / t does, from 1 on.
     """
-    log = log_term(t * (max(1.0, p["H"] - 1.0) if p["pooled"] else 1.0), p["entries"], delta)
+    visits = t * (max(1.0, p["H"] - 1.0) if p["pooled"] else 1.0)
+    log = level_at(visits, level_of(p["entries"], delta))
     least = np.full_like(t, np.inf)
     for theta in _THETAS:
         kappa = -math.expm1(-theta) / theta

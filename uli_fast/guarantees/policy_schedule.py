@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from uli_fast.formulas.phases import share
+
 
 class Size(NamedTuple):
     """How large a tabular MDP is."""
@@ -92,7 +94,7 @@ ERRORS: dict[str, Callable[[Size, int, float], float]] = {
 @lru_cache(maxsize=4096)
 def proved_length(schedule: str, size: Size, delta: float, m: int) -> int:
     """Return the smallest T with epsilon(T, delta_m) <= 2^(-m-1)."""
-    error, delta_m, goal = ERRORS[schedule], delta / (2.0 * m**2), 2.0 ** (-m - 1)
+    error, delta_m, goal = ERRORS[schedule], share(delta, m), 2.0 ** (-m - 1)
     low, high = 0, 1
     while error(size, high, delta_m) > goal:
         low, high = high, 2 * high
@@ -106,7 +108,7 @@ def paper_length(c1: float, c2: float, size: Size, delta: float, m: int) -> int:
     """Return ceil(c1 4^m S^2 A H^4 log^2(c2 4^m S^2 A H^4 |Pi| / delta_m))."""
     S, A, H, log_policies = size
     scale = 4.0**m * S**2 * A * H**4
-    log = math.log(c2 * scale) + log_policies - math.log(delta / (2.0 * m**2))
+    log = math.log(c2 * scale) + log_policies - math.log(share(delta, m))
     return max(1, math.ceil(c1 * scale * log**2))
 
 
@@ -118,8 +120,8 @@ def plan(schedule: str | tuple[float, float], size: Size, delta: float, m: int) 
     else:
         T = paper_length(*schedule, size, delta, m)
     if schedule == "sharp":
-        return PhasePlan(T, (H / 2.0, 2.0 * log_weissman(size, T, delta / (2.0 * m**2)), 0.0))
-    log = log_iota(size, T, delta / (2.0 * m**2))
+        return PhasePlan(T, (H / 2.0, 2.0 * log_weissman(size, T, share(delta, m)), 0.0))
+    log = log_iota(size, T, share(delta, m))
     return PhasePlan(T, (float(H), 2.0 * S * log, 2.0 * H * S * log))
 
 

@@ -4,8 +4,8 @@ Flags: the GIL is released, division follows IEEE (no exceptions), and fastmath
 is off, so that sums keep their order and NaN survives.
 
 Numba's file cache does not notice edits in imported modules. Compiled kernels
-are therefore kept in a folder named after a hash of all kernel sources and
-versions, below NUMBA_CACHE_DIR or the user's cache folder.
+are therefore kept in a folder named after a hash of all sources of kernels and
+formulas and of versions, below NUMBA_CACHE_DIR or the user's cache folder.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
@@ -30,12 +31,13 @@ from uli_fast.kernels._parts import InlinedCompiler, PartCompiler, as_entry
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def sources_fingerprint(kernels: Path) -> str:
-    """Hash the kernels' sources, the versions and the flags that shape the machine code."""
+def sources_fingerprint(*folders: Path) -> str:
+    """Hash the sources in these folders, the versions and the flags that shape machine code."""
     digest = hashlib.sha256()
-    for source in sorted(kernels.rglob("*.py")):  # shared parts stand in subfolders
-        digest.update(source.relative_to(kernels).as_posix().encode())
-        digest.update(source.read_bytes())
+    for folder in folders:
+        for source in sorted(folder.rglob("*.py")):  # shared parts stand in subfolders
+            digest.update(source.relative_to(folder).as_posix().encode())
+            digest.update(source.read_bytes())
     for word in (sys.version, np.__version__, numba.__version__, str(config.BOUNDSCHECK)):
         digest.update(word.encode())
     return digest.hexdigest()[:16]
@@ -51,7 +53,9 @@ def _user_cache() -> Path:
 
 def _prepare_cache() -> Path | None:
     """Return a writable cache folder without half-written files, or None."""
-    folder = _user_cache() / "uli_fast" / sources_fingerprint(Path(__file__).parent)
+    kernels = Path(__file__).parent
+    sources = sources_fingerprint(kernels, kernels.parent / "formulas")
+    folder = _user_cache() / "uli_fast" / sources
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
@@ -71,6 +75,9 @@ def _prepare_cache() -> Path | None:
 
 
 CACHE_FOLDER = _prepare_cache()
+_FLAGS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# Plain functions that compiled code may call.
+_FORMULAS: set[Callable[..., Any]] = set()
 # A child that is forked while another thread compiles would wait for the compiler for ever.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
@@ -121,10 +128,11 @@ def transient_kernel(function: _Function) -> _Function:
 def _compile(
     function: _Function, keep: bool, part: type[PartCompiler] = PartCompiler, **flags: Any
 ) -> _Function:
+    _take_formulas(function)
     # CACHE_DIR is global to Numba and read here only; other packages keep theirs.
     theirs = config.CACHE_DIR
     config.CACHE_DIR = str(CACHE_FOLDER) if keep else theirs
-    flags |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    flags |= _FLAGS
     try:
         entry = numba.njit(cache=keep, **flags)(function)
     finally:
@@ -134,6 +142,31 @@ def _compile(
     return cast(_Function, as_entry(entry, numba.njit(pipeline_class=part, **flags)(function)))
 
 
+def _take_formulas(function: Callable[..., Any]) -> None:
+    """Let compiled code call the formulas that a function names, and what they call, as parts."""
+    for name in _names(function.__code__):
+        found = function.__globals__.get(name)
+        if (
+            isinstance(found, FunctionType)
+            and found.__module__.startswith("uli_fast.formulas.")
+            and found not in _FORMULAS
+        ):
+            _FORMULAS.add(found)
+            _by_type(found, PartCompiler)(lambda *_, found=found: found)
+            _take_formulas(found)
+
+
+def _names(code: CodeType) -> set[str]:
+    """Return the globals and attributes that code names, inner functions with it."""
+    inner = (x for x in code.co_consts if isinstance(x, CodeType))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+def _by_type(function: Callable[..., Any], part: type[PartCompiler]) -> Any:
+    flags = _FLAGS | {"_nrt": False, "no_cpython_wrapper": False, "pipeline_class": part}
+    return overload(function, jit_options=flags, strict=False)
+
+
 def by_type(function: Callable[..., Any]) -> Callable[[_Function], _Function]:
     """Register a chooser that gives ``function`` a body for each type of its arguments."""
     return cast(Callable[[_Function], _Function], overload(function, strict=False))
@@ -141,16 +174,12 @@ def by_type(function: Callable[..., Any]) -> Callable[[_Function], _Function]:
 
 def lean_by_type(function: Callable[..., Any]) -> Callable[[_Function], _Function]:
     """Do as ``by_type`` does, with bodies that are compiled as ``lean_step`` would."""
-    flags = {
-        "nogil": True,
-        "error_model": "numpy",
-        "_nrt": False,
-        "no_cfunc_wrapper": True,
-        "no_cpython_wrapper": False,
-        "pipeline_class": InlinedCompiler,
-    }
-    chosen = overload(function, jit_options=flags, strict=False)
-    return cast(Callable[[_Function], _Function], chosen)
+
+    def choose(chooser: _Function) -> _Function:
+        _take_formulas(chooser)
+        return cast(_Function, _by_type(function, InlinedCompiler)(chooser))
+
+    return choose
 
 
 def fma(a: float, b: float, c: float) -> float:

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64, Total
+from uli_fast.formulas.betting_elimination import next_look
+from uli_fast.formulas.mixture import LOG_2, log_add, log_mix
 from uli_fast.kernels._jit import lean_by_type, lean_kernel, lean_step
 from uli_fast.kernels.arms.state import (
     ROUND,
@@ -48,7 +50,6 @@ from uli_fast.kernels.betting.book import (
     take_one,
     take_sums,
 )
-from uli_fast.kernels.betting.wealth import LOG_2, log_add, log_mix, next_look
 from uli_fast.kernels.rewards.laws import (
     DETERMINISTIC,
     GAUSSIAN,

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import I64, Total
+from uli_fast.formulas.phased_elimination import quota
 from uli_fast.kernels._jit import lean_kernel
 from uli_fast.kernels.arms.state import (
     PHASE,
@@ -25,9 +26,6 @@ from uli_fast.kernels.arms.state import (
 )
 from uli_fast.kernels.rewards.laws import Law, law_of, play_each, total_after
 
-# Beyond every horizon, and still within int64 when added to a round.
-LARGEST_QUOTA = 4e18
-
 
 class PhaseStart(NamedTuple):
     """Counts and sums when the phase began: its means use its own rewards only."""
@@ -35,14 +33,6 @@ class PhaseStart(NamedTuple):
     n: I64  # (K,)
     total: Total  # (K,)
     missing: I64  # (K,) plays of this phase whose rewards are not known; 0 in simulations
-
-
-@lean_kernel
-def quota(phase: int, K: int, delta: float, R: float) -> int:
-    """Plays m_l of each survivor in phase l."""
-    log_term = np.log(4.0 * K) - np.log(delta) + 2.0 * np.log(float(phase))
-    plays = np.ceil(R * R * 2.0 ** (2 * phase + 3) * log_term)
-    return int(min(max(plays, 1.0), LARGEST_QUOTA))
 
 
 @lean_kernel

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64
+from uli_fast.formulas.betting_elimination import next_look, sharpest_variance
+from uli_fast.formulas.mixture import LOG_2, log_add, log_mix, outer_boundary
 from uli_fast.kernels._jit import kernel
-from uli_fast.kernels.betting.wealth import LOG_2, boundary, log_add, log_mix, next_look
 from uli_fast.kernels.betting_elimination import lead
 
 # Bets u_k = 2^(-k/2); bet k takes part once 0.01 / u_k^2 instances have been seen: before that it
@@ -27,8 +28,7 @@ ENTRY = np.array([2**k // 100 for k in range(N_BETS)], np.int64)
 WEIGHTS = (np.arange(N_BETS) + 8.0) ** -1.5
 LOG_WEIGHTS = np.log(WEIGHTS / WEIGHTS.sum())
 CAP = 0.99  # of what may be lost at once
-# Where the mixture is sharpest, sharpest_variance(1): differences have variance proxy 1.
-RHO = 100.0
+RHO = sharpest_variance(1.0)  # differences have variance proxy 1
 # Of sums of n scores: n 2^-53 times n for each one, and how far apart they are called different.
 LAST_DIGIT, ROUNDING = 2.0**-52, 1e-9
 
@@ -154,7 +154,7 @@ def gap_bound(state: RaceState, level: float, N: int) -> float:
     certain = 1.0 if N == 0 else min(1.0, (worst + (N - n)) / N + N * LAST_DIGIT)
     if n == N:
         return certain
-    c = boundary(state.v[0], level + LOG_2, RHO) / scale(n, N)
+    c = outer_boundary(state.v[0], level + LOG_2, RHO) / scale(n, N)
     return float(min(certain, (worst + c) / n))
 
 
@@ -165,7 +165,7 @@ def envelope(n: int, v: float, level: float, N: int) -> float:
         return 1.0
     if n == N:
         return tied(N) / N + N * LAST_DIGIT
-    c = boundary(v, level + LOG_2, RHO) / scale(n, N)
+    c = outer_boundary(v, level + LOG_2, RHO) / scale(n, N)
     return min(1.0, 2.0 * c / n)
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64
+from uli_fast.formulas.successive_elimination import width
 from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels.arms.state import (
     ROUND,
@@ -25,7 +26,6 @@ from uli_fast.kernels.arms.state import (
     record_of,
     state_of,
 )
-from uli_fast.kernels.arms.successive_width import width
 from uli_fast.kernels.rewards.blocks import is_gaussian
 from uli_fast.kernels.rewards.laws import Law, law_of, play_one
 
@@ -216,7 +216,7 @@ def room_to_spread(state: ArmState, n: int, delta: float, R: float) -> float:
     the test as it is played round by round.
     """
     low, high = sums_between(state)
-    wd = width(n, state.n.shape[0], delta, R)
+    wd = float(width(n, state.n.shape[0], delta, R))
     return 2.0 * (n - 1) * wd - 2.0 - (high - low) - (1.0 + 1e-15 * n)
 
 

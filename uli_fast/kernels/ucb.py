@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from uli_fast.formulas.ucb import level_at
 from uli_fast.kernels._jit import lean_by_type
 from uli_fast.kernels.arms import optimism
 
@@ -21,8 +22,7 @@ class UcbRule(NamedTuple):
 @lean_by_type(optimism.confidence)
 def _confidence(rule: Any, t: Any) -> Callable[..., float] | None:
     def ucb_confidence(rule: Any, t: Any) -> float:
-        # log(2 t^2 / delta), split because t^2 overflows
-        return rule.log_two_over_delta + 2.0 * np.log(float(t))  # type: ignore[no-any-return]
+        return level_at(t, rule.log_two_over_delta)  # type: ignore[no-any-return]
 
     return ucb_confidence if rule.instance_class is UcbRule else None
 

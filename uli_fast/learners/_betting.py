@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uli_fast.formulas.betting_elimination import ELIMINATION, log_threshold, sharpest_variance
 from uli_fast.guarantees.betting_grid import grid
-from uli_fast.guarantees.betting_looks import ELIMINATION, log_threshold, sharpest_variance
 from uli_fast.learners._arms import empty_state, indexed
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import F64, U64, Form
 from uli_fast.errors import ArgumentError, NoGuaranteeError
-from uli_fast.guarantees import Guarantee
-from uli_fast.guarantees.phase_bounds import (
+from uli_fast.formulas.cap_elimination import (
     CAP_CUTS,
     CAP_ROOM,
     CAP_SHRINKS,
@@ -25,6 +24,7 @@ from uli_fast.guarantees.phase_bounds import (
     cap_plays,
     cap_quantiles,
 )
+from uli_fast.guarantees import Guarantee
 from uli_fast.learners._linear import refuse_beyond
 from uli_fast.learners._parameters import noise, optional, shared_probability
 from uli_fast.learners._sets import PhaseRun, SetLearner, SetSetting, Work

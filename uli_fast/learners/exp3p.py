@@ -10,7 +10,8 @@ import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import F64
-from uli_fast.learners._adversarial.bases import CompiledPhase, log_term
+from uli_fast.formulas.meta_elimination import log_term
+from uli_fast.learners._adversarial.bases import CompiledPhase
 from uli_fast.learners._adversarial.phases import Live, TunedLearner
 from uli_fast.learners._parameters import optional, shared_probability
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uli_fast._typing import F64, I64
+from uli_fast.formulas.ucb import level_at, level_of
 from uli_fast.learners._arms import ArmBatch, new_states
 from uli_fast.learners._optimism import OptimisticLearner
 from uli_fast.learners._parameters import noise, probability
@@ -99,7 +99,7 @@ def kl_intervals(learner: Any, R: float, means: F64, n: I64, t: int) -> tuple[F6
     delta / t^2, and n is one of at most t numbers: that of an arm fails at round t with
     probability at most delta / t, whatever chose the plays.
     """
-    level = math.log(2.0) - math.log(learner.delta) + 2.0 * math.log(t)
+    level = float(level_at(t, level_of(learner.delta)))
     if learner.R is not None:
         with np.errstate(divide="ignore"):
             width: F64 = R * np.sqrt(2.0 * level / n)

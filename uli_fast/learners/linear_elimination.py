@@ -20,12 +20,11 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import F64, I64, Form, LinearSchedule
 from uli_fast.errors import ArgumentError, DesignError, NoGuaranteeError
+from uli_fast.formulas.linear_elimination import largest_support, phase_size
 from uli_fast.geometry import designs
 from uli_fast.geometry.least_squares import influence, least_squares
 from uli_fast.guarantees import Guarantee, formula
 from uli_fast.guarantees.linear_blocks import FLAT, HIDDEN, RESOLVED
-from uli_fast.guarantees.phase_bounds import largest_support
-from uli_fast.guarantees.phase_bounds import linear_size as phase_size
 from uli_fast.learners._arms import ArmBatch, ArmLearner, OneByOne, new_states
 from uli_fast.learners._linear import (
     LinearSetting,

@@ -17,9 +17,11 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import F64, Form, MetaMode
 from uli_fast.errors import ArgumentError, NoGuaranteeError
+from uli_fast.formulas.meta_elimination import log_term, noise_bound, phase_gap, phase_size
+from uli_fast.formulas.phases import rounded_up, share
 from uli_fast.guarantees import ArmsInfo, Guarantee, formula, read_arms
-from uli_fast.guarantees.phase_bounds import noise_bound, rounded_up, table
-from uli_fast.learners._adversarial.bases import Base, log_term, loss_kind, losses_of, saturated
+from uli_fast.guarantees.bounds import add_up
+from uli_fast.learners._adversarial.bases import Base, loss_kind, losses_of, saturated
 from uli_fast.learners._adversarial.phases import AdversarialLearner, PlannedPhase
 from uli_fast.learners._parameters import optional, shared_probability, word
 from uli_fast.learners._setting import ArmSetting
@@ -164,12 +166,12 @@ class MetaElimination(AdversarialLearner):
         base = self.base_on(features)
 
         def phase(m: int) -> PlannedPhase:
-            g = checked_g(base, features, delta / (2.0 * m**2))
-            mode = self.constants(features, delta / (2.0 * m**2))
-            rounds = saturated(mode.multiplier * g * 2.0 ** min(m, 1000))  # 2^1024 is not a float
+            part = share(delta, m)
+            g, mode = checked_g(base, features, part), self.constants(features, part)
+            rounds = saturated(phase_size(m, mode.multiplier, g))
             threshold = mode.threshold * math.sqrt(g * rounds)
             scale = 1.0 if self.sigma is None else noise_bound(self.sigma, m, rounds, delta)
-            return PlannedPhase(rounds, delta / (2.0 * m**2), threshold, scale)
+            return PlannedPhase(rounds, part, threshold, scale)
 
         return phase
 
@@ -291,7 +293,7 @@ class MetaElimination(AdversarialLearner):
         known: F64 = features
 
         def g(t: float) -> float:
-            return checked_g(self.base, known, self.delta / (2.0 * math.log2(t + 1.0) ** 2))
+            return checked_g(self.base, known, share(self.delta, math.log2(t + 1.0)))
 
         rounds = np.geomspace(1.0, 1e18, 200)
         values = np.array([g(t) for t in rounds])
@@ -305,15 +307,15 @@ class MetaElimination(AdversarialLearner):
         parameters = {"K": info.K, "largest_gap": 1.0}
 
         def length(m: int) -> int:
-            share = self.delta / (2.0 * m**2)
-            each = checked_g(self.base, known, share) * self.constants(known, share).multiplier
-            return rounded_up(each * 2.0 ** min(m, 1000))
+            part = share(self.delta, m)
+            multiplier = self.constants(known, part).multiplier
+            return rounded_up(phase_size(m, multiplier, checked_g(self.base, known, part)))
 
         def closed_form(t: float) -> float:
             mode = FIXED.get(self.mode, sharp_mode(1.0, 1.0))  # the largest kappa
             return math.sqrt(mode.factor * g(t) / t)
 
-        bound = closed_form if closed else table(length, lambda m: 2.0 ** (-(m - 1) / 2.0)).at
+        bound = closed_form if closed else add_up(length, phase_gap).at
         return Guarantee("user", self.delta, parameters, self._scale(info), bound)
 
 

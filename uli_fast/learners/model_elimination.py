@@ -13,8 +13,9 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import B1, I64, U64, Play
 from uli_fast.errors import ArgumentError, GuaranteeWarning, HorizonTooLargeError
+from uli_fast.formulas.model_elimination import level_of
 from uli_fast.guarantees import Guarantee, describe_model
-from uli_fast.guarantees.model_boxes import ModelSize, log_term
+from uli_fast.guarantees.model_boxes import ModelSize
 from uli_fast.learners._parameters import checked, positive, probability, whole, word
 from uli_fast.learners._policies.models import (
     KnownModel,
@@ -223,7 +224,7 @@ class ModelElimination(PolicyLearner):
         from uli_fast.kernels.model_elimination import Rule
 
         return Rule(
-            float(log_term(np.ones(1), size.entries, self.delta)[0]),
+            level_of(size.entries, self.delta),
             self.growth,
             float(self.first),
             self.play == "stochastic",

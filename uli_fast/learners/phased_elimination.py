@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,6 +10,7 @@ import numpy as np
 
 from uli_fast._typing import Form
 from uli_fast.errors import NoGuaranteeError
+from uli_fast.formulas.phased_elimination import phase_size, quota
 from uli_fast.guarantees import Guarantee, formula
 from uli_fast.learners._arms import ArmBatch, ArmLearner, new_states
 from uli_fast.learners._parameters import noise, probability
@@ -85,7 +85,7 @@ class PhasedElimination(ArmLearner):
                 f"gaps up to {arms.largest_gap:g} exceed 2, the first phase's resolution; "
                 "rescale the rewards"
             )
-        if 32.0 * R**2 * (math.log(4.0 * arms.K) - math.log(self.delta)) < 1.0:
+        if phase_size(1, arms.K, self.delta, R) < 1.0:
             raise NoGuaranteeError(f"R = {self.R:g} makes the first phase shorter than one play")
         parameters = {"K": arms.K, "R": R, "largest_gap": arms.largest_gap}
         return Guarantee(formula("PE-MAB", form), self.delta, parameters, arms.scale)
@@ -104,11 +104,9 @@ class PhasedElimination(ArmLearner):
 
     def quotas(self, about: Any, horizon: int) -> list[int]:
         """Return the plays per arm m_1, m_2, ... of every phase that can begin by the horizon."""
-        from uli_fast.kernels.phased_elimination import quota
-
         on, result = self.on(about), list[int]()
         while sum(result) < horizon:
-            result.append(int(quota(len(result) + 1, on.K, self.delta, on.R)))
+            result.append(quota(len(result) + 1, on.K, self.delta, on.R))
         return result
 
     def _player(self, labels: Labels, low: float, high: float) -> PhasedPlayer:

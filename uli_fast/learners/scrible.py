@@ -17,8 +17,9 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import F64, I64
 from uli_fast.errors import ArgumentError
+from uli_fast.formulas.meta_elimination import log_term
 from uli_fast.geometry.hull import affine_rank, hull_of
-from uli_fast.learners._adversarial.bases import arrays_of, fill_arrays, log_term
+from uli_fast.learners._adversarial.bases import arrays_of, fill_arrays
 from uli_fast.learners._adversarial.phases import Live, TunedLearner
 from uli_fast.learners._parameters import positive, shared_probability
 

@@ -16,10 +16,10 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._typing import F64, U64, Form, SpannerMode, SpannerSchedule
 from uli_fast.errors import ArgumentError
+from uli_fast.formulas.spanner_elimination import phase_size
 from uli_fast.geometry.least_squares import ridge
 from uli_fast.geometry.spanners import MODES, NULL, Spanner, check_factor
 from uli_fast.guarantees import Guarantee, formula
-from uli_fast.guarantees.phase_bounds import spanner_size
 from uli_fast.learners._linear import refuse_beyond
 from uli_fast.learners._parameters import checked, noise, positive, shared_probability, word
 from uli_fast.learners._sets import PhaseRun, SetLearner, SetSetting
@@ -188,7 +188,7 @@ class SpannerElimination(SetLearner):
     def phase_size(self, m: int, d: int, scale: float) -> float:
         """Return T_m = 256 C^4 d^3 4^m log(d^3 4^m / delta), times max(1, R^2), of the paper."""
         assert self.R is not None
-        return min(spanner_size(m, d, self.C, self.delta, self.R / scale), LARGEST_PHASE)
+        return min(phase_size(m, d, self.C, self.delta, self.R / scale), LARGEST_PHASE)
 
 
 def region_of(problem: LinearBandit) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from uli_fast._typing import F64, Form
+from uli_fast.formulas.successive_elimination import level_of
 from uli_fast.guarantees import Guarantee, formula
 from uli_fast.learners._arms import ArmBatch, ArmLearner, indexed, new_states
 from uli_fast.learners._parameters import noise, probability
@@ -175,7 +176,7 @@ class CoinBatch:
         self.law, self.states, self.record, self.horizon = law, states, record, horizon
         urn = law.urn if self.skips else np.zeros((M, 2, K), np.int64)
         room, bounds = np.zeros((4, K), np.int64), np.zeros((2, K))
-        level = float(np.log(4.0 * K) - np.log(delta))
+        level = level_of(K, delta)
         caution = law.caution if self.skips else 0.0
         self.coins = Coins(law.mu, law.words, urn, room, bounds, delta, level, R, caution)
         self._watch: EventWatch | None = None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from uli_fast.formulas.ucb import level_of
 from uli_fast.learners._optimism import OptimisticLearner
 from uli_fast.learners._parameters import noise, probability
 
@@ -51,7 +51,7 @@ class UCB(OptimisticLearner):
         """Return the bonus as kernels read it, for R on the learner's scale."""
         from uli_fast.kernels.ucb import UcbRule
 
-        return UcbRule(math.log(2.0) - math.log(self.delta), 2.0 * R)
+        return UcbRule(level_of(self.delta), 2.0 * R)
 
     def _player(self, labels: Labels, low: float, high: float) -> UCBPlayer:
         from uli_fast.players.ucb import UCBPlayer

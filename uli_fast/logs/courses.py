@@ -23,7 +23,7 @@ import numpy as np
 from uli_fast._registry import LEARNERS
 from uli_fast._typing import F64, I64
 from uli_fast.errors import ArgumentError, UnsupportedError
-from uli_fast.guarantees.betting_looks import next_look
+from uli_fast.formulas.betting_elimination import next_look
 from uli_fast.learners._arms import ArmLearner
 from uli_fast.logs.log import Log
 from uli_fast.players._assumptions import MEANS, MISSING, ROWS, of_spread

@@ -26,6 +26,8 @@ from uli_fast import _check
 from uli_fast._check import Labels
 from uli_fast._typing import F64
 from uli_fast.errors import ArgumentError, ConflictingRewardError, StateError, UliError
+from uli_fast.formulas.betting_elimination import log_interval, mixture_level
+from uli_fast.formulas.mixture import outer_boundary
 from uli_fast.guarantees import Guarantee, betting_looks
 from uli_fast.learners._betting import new_bets, new_book
 from uli_fast.players import _assumptions
@@ -33,7 +35,6 @@ from uli_fast.players._arms import Player
 from uli_fast.players._certificate import Certificate, too_large
 from uli_fast.players._sweeps import Epoch, Sweeps
 
-INTERVALS = 1.0 - betting_looks.ELIMINATION  # the share of delta that the intervals have
 MARGIN = 1e-6  # of the noise of a sum, what rounding may be off by
 
 
@@ -57,7 +58,7 @@ class BettingPlayer(Player):
         about = (learner.delta, self.unit_noise, learner.leader, bounded)
         self._bets = new_bets(K, *about)
         self._book = new_book(K, self._bets)
-        level = math.log(K) - math.log(INTERVALS * learner.delta)
+        level = log_interval(K, learner.delta)
         self._level = (level, *((0.0, 1.0) if bounded else self._bets.test[1:].tolist()))
         self._new: F64 = np.zeros((K, 6))  # what came of the epoch that is being settled
         self._whole = 0  # whole sweeps settled since the last look
@@ -325,7 +326,7 @@ class BettingPlayer(Player):
         if self._complete is not None:
             return math.inf  # what the looks before showed is in the bound
         n, (K, r) = int(self._book.mark[SWEEPS]), (len(self.labels), self._bets.r)
-        assumed = betting_looks.pair_variance(np.array([float(n)]), K, r)[0]
+        assumed = betting_looks.pair_variance(float(n), K, r)
         if K == 2 and n and self._book.V.sum() > assumed * (1.0 + 1e-12):
             c = self._drift(self._book.V.sum())
             return float(min(promise.largest_gap, 2.0 * c / n * self.scale))
@@ -333,11 +334,8 @@ class BettingPlayer(Player):
 
     def _drift(self, V: float) -> float:
         """Return c: on the event no two arms' sums, of variance V, are off by as much."""
-        from uli_fast.kernels.betting.wealth import boundary
-
         limit, R, rho = self._bets.test
-        level = limit + (math.log(2.0) if self._bets.u.size else 0.0)
-        return float(boundary(R * R * V, level, rho))
+        return outer_boundary(R * R * V, mixture_level(limit, self._bets.u.size > 0), rho)
 
     def _refuse_rounding(self) -> None:
         """Refuse outcomes without a range whose sums are rounded by more than a test may miss.

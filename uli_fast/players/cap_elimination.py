@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from uli_fast import _check
-from uli_fast.guarantees.phase_bounds import CAP_ROOM, cap_eta, cap_kappa
+from uli_fast.formulas.cap_elimination import CAP_ROOM, cap_eta, cap_kappa
 from uli_fast.learners.cap_elimination import CapPhases
 from uli_fast.players import _assumptions
 from uli_fast.players._certificate import Certificate

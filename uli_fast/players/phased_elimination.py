@@ -18,6 +18,7 @@ import numpy as np
 
 from uli_fast._check import Labels
 from uli_fast._typing import F64, I64
+from uli_fast.formulas.phased_elimination import quota
 from uli_fast.guarantees import Guarantee
 from uli_fast.players._arms import Player
 
@@ -50,9 +51,7 @@ class PhasedPlayer(Player):
     @property
     def quota(self) -> int:
         """Plays of each survivor in this phase."""
-        from uli_fast.kernels.phased_elimination import quota
-
-        return int(quota(self.phase, len(self.labels), self.learner.delta, self.unit_noise))
+        return quota(self.phase, len(self.labels), self.learner.delta, self.unit_noise)
 
     def _choose(self) -> int:
         from uli_fast.kernels.arms.state import least_played

@@ -15,6 +15,7 @@ from uli_fast import _check
 from uli_fast._support.streams import entropy_of
 from uli_fast._typing import I64, About, Stopped
 from uli_fast.errors import MissingScoresWarning, StudyError
+from uli_fast.formulas.betting_elimination import next_look
 from uli_fast.races._marks import mark
 from uli_fast.races.journal import RaceOutcome, RaceRecord
 from uli_fast.races.scores import Field, Scores
@@ -201,7 +202,6 @@ def _looks(
     scores: Scores, rules: Rules, jobs: ThreadPoolExecutor | None, threads: int, again: bool
 ) -> Course:
     from uli_fast.kernels import race as kernel
-    from uli_fast.kernels.betting.wealth import next_look
 
     total, K = scores.done.shape
     N = total if rules.about == "list" else 0

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64, About, Stopped
-from uli_fast.guarantees.betting_looks import ELIMINATION, log_threshold
+from uli_fast.formulas.betting_elimination import ELIMINATION, log_interval, log_threshold
+from uli_fast.formulas.mixture import LOG_2, outer_boundary
 from uli_fast.players._certificate import Certificate, gap_bound
 from uli_fast.races.scores import Field, Scores
 from uli_fast.results.race import MissingScore, Race, Standing
@@ -51,8 +52,7 @@ class Course(NamedTuple):
 
 def levels(K: int, delta: float) -> tuple[float, float]:
     """Return the logs of the wealth that drops a candidate, and of that against a mean."""
-    single = math.log(2 * K) - math.log(1.0 - ELIMINATION) - math.log(delta)
-    return log_threshold(K, ELIMINATION * delta), single
+    return log_threshold(K, ELIMINATION * delta), log_interval(2 * K, delta)
 
 
 def verdict(field: Field, scores: Scores, rules: Rules, went: Course, order: I64) -> Race:
@@ -118,14 +118,13 @@ def _intervals(scores: Scores, rules: Rules) -> list[tuple[float, float]]:
             low, high = mean_interval(made, level, N)
             found.append((float(low), float(high)))
         else:
-            found.append(_wide(made, level + math.log(2.0), N))
+            found.append(_wide(made, level + LOG_2, N))
     return found
 
 
 def _wide(made: F64, level: float, N: int) -> tuple[float, float]:
     """Return an interval that holds wherever in [0, 1] the missing scores would have been."""
     from uli_fast.kernels import race as kernel
-    from uli_fast.kernels.betting.wealth import boundary
 
     n = made.size
     low, high = (float(np.nan_to_num(made, nan=x).sum()) for x in (0.0, 1.0))
@@ -135,7 +134,7 @@ def _wide(made: F64, level: float, N: int) -> tuple[float, float]:
         return max(0.0, least - rounding), min(1.0, most + rounding)
     v = sum(kernel.variance(i, N) for i in range(1, n + 1))
     # Scores in [0, 1] have variance proxy 1/4.
-    width = boundary(v / 4.0, level, kernel.RHO / 4.0) / kernel.scale(n, N)
+    width = outer_boundary(v / 4.0, level, kernel.RHO / 4.0) / kernel.scale(n, N)
     return max(least, (low - width) / n), min(most, (high + width) / n)
 
 

@@ -26,7 +26,7 @@ def arms_played(runs: Any) -> I64:
 
 @check(
     "ULI",
-    ("results/metrics.py::worst_ratio", "guarantees/formulas.py"),
+    ("results/metrics.py::worst_ratio", "guarantees/guarantee.py"),
     ("tests/results/test_runs.py::test_worst_ratio_is_exact_over_every_round",),
 )
 def definition(quick: bool) -> VerifyOutcome:
@@ -55,7 +55,7 @@ def framework(quick: bool) -> VerifyOutcome:
 
     def rule(n: I64, total: F64, active: B1, t: int) -> B1:
         """SE-MAB's own test."""
-        wd = np.sqrt(np.log(4.0 * K * n**2.0 / delta) / (2.0 * n))
+        wd = exact.width(n, K, delta)
         best = (total / n - wd)[active].max()
         keep: B1 = active & ((t <= K + 1) | (total / n + wd >= best))
         return keep
@@ -116,7 +116,7 @@ def se_by_hand(rewards: F64, delta: float) -> tuple[I64, int]:
         n[a] += 1
         played[t - 1] = a
         if t > K:
-            mean, wd = total / n, np.sqrt(np.log(4 * K * n**2 / delta) / (2 * n))
+            mean, wd = total / n, exact.width(n, K, delta)
             active &= mean + wd >= (mean - wd)[active].max()
     return played, int(active.sum())
 
@@ -148,7 +148,7 @@ def se_event(quick: bool) -> VerifyOutcome:
 
 @check(
     "upperbound_pull",
-    (*SE, "guarantees/formulas.py"),
+    (*SE, "guarantees/successive_elimination.py"),
     (
         f"{NICE}::test_failures_stay_within_delta",
         "tests/learners/test_successive_elimination.py",
@@ -190,7 +190,7 @@ def se_falls(gap: float, delta: float) -> tuple[int, int]:
 def se_adversary(gap: float, n: int, delta: float) -> F64:
     """Return rewards in [0, 1] whose means are off by wd against the truth, (2, n)."""
     count = np.arange(1, n + 1)
-    wd = NEARLY * np.sqrt(np.log(8.0 * count**2 / delta) / (2.0 * count))
+    wd = NEARLY * exact.width(count, 2, delta)
     low, high = count * (0.5 + gap / 2 - wd), count * (0.5 - gap / 2 + wd)
     sums = np.stack([np.maximum(low, 0.0), np.minimum(high, count)])
     return np.diff(sums, axis=1, prepend=0.0)
@@ -198,7 +198,7 @@ def se_adversary(gap: float, n: int, delta: float) -> F64:
 
 @check(
     "verify_elimination_algs-SE",
-    (*SE, "guarantees/formulas.py"),
+    (*SE, "guarantees/successive_elimination.py"),
     (f"{NICE}::test_failures_stay_within_delta", "tests/guarantees/test_guarantees.py"),
 )
 def se_uli(quick: bool) -> VerifyOutcome:
@@ -292,7 +292,7 @@ def pe_adversary(means: F64, delta: float, phases: int, n: int) -> F64:
 
 @check(
     "PE_MAB_FULI",
-    (*PE, "guarantees/formulas.py"),
+    (*PE, "guarantees/phased_elimination.py"),
     ("tests/guarantees/test_guarantees.py::test_bounds_are_the_paper_s",),
 )
 def pe_bound(quick: bool) -> VerifyOutcome:
@@ -319,7 +319,7 @@ def pe_bound(quick: bool) -> VerifyOutcome:
 
 @check(
     "verify_elimination_algs-PE",
-    (*PE, "guarantees/formulas.py"),
+    (*PE, "guarantees/phased_elimination.py"),
     (f"{NICE}::test_failures_stay_within_delta", "tests/guarantees/test_guarantees.py"),
 )
 def pe_uli(quick: bool) -> VerifyOutcome:

@@ -19,7 +19,7 @@ CODE = (
     "kernels/betting_elimination.py",
     "kernels/betting/book.py",
 )
-LOOKS = ("guarantees/betting_looks.py", "kernels/betting/wealth.py", "guarantees/formulas.py")
+LOOKS = ("guarantees/betting_looks.py", "formulas/mixture.py", "guarantees/betting_elimination.py")
 TESTS = "tests/theory/test_betting.py"
 # Counts further from an exact probability than this, once in 10^5 if all is well, fail.
 FAR = 0.5e-5

@@ -234,7 +234,7 @@ def return_round(bonus: Callable[[int, int], float], gap: float, number: int) ->
 
 @check(
     "select_arm_opt_alg-log-t",
-    ("learners/ucb.py", "verify/bonuses.py::return_round", "guarantees/formulas.py"),
+    ("learners/ucb.py", "verify/bonuses.py::return_round", "guarantees/guarantee.py"),
     (f"{TESTS}::test_returns_are_those_of_a_run",),
 )
 def with_log_t(quick: bool) -> VerifyOutcome:

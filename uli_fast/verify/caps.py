@@ -10,7 +10,7 @@ import numpy as np
 
 import uli_fast as uli
 from uli_fast._typing import F64
-from uli_fast.guarantees.phase_bounds import (
+from uli_fast.formulas.cap_elimination import (
     CAP_CUTS,
     CAP_SHRINKS,
     cap_eta,
@@ -23,7 +23,7 @@ from uli_fast.verify import VerifyOutcome, check, exact
 from uli_fast.verify.common import simulate
 
 CODE = ("learners/cap_elimination.py", "kernels/cap_elimination.py")
-SIZES = "guarantees/phase_bounds.py"
+SIZES = "formulas/cap_elimination.py"
 THEORY, TESTS = "tests/theory/test_caps.py", "tests/learners/test_cap_elimination.py"
 DIMENSIONS = (1, 2, 3, 5, 10, 20)
 

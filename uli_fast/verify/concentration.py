@@ -17,7 +17,7 @@ import numpy as np
 
 import uli_fast as uli
 from uli_fast._typing import F64
-from uli_fast.learners._adversarial import bases
+from uli_fast.formulas.meta_elimination import log_term
 from uli_fast.verify import VerifyOutcome, check, exact
 from uli_fast.verify.adversarial import EXP3P, META, exp3p_phase, exp3p_rates
 
@@ -52,7 +52,7 @@ def rewards_stray(narrow: float) -> float:
     worst = 0.0
     for K in (2, 10):
         for delta in (0.9, 0.05, 1e-6, TINY):
-            reach = narrow * width(1.0, bases.log_term(K, delta))
+            reach = narrow * width(1.0, log_term(K, delta))
             for T, p in laws():
                 stray = exact.any_of([sum(beyond(T, p, reach * math.sqrt(T)))] * K)
                 worst = max(worst, 5.0 * stray / delta)
@@ -61,7 +61,7 @@ def rewards_stray(narrow: float) -> float:
 
 @check(
     "hoeffding_reward_concentration",
-    (*EXP3P, "learners/_adversarial/bases.py::log_term"),
+    (*EXP3P, "formulas/meta_elimination.py::log_term"),
     (
         f"{TESTS}::test_tails_are_those_of_fractions",
         f"{TESTS}::test_a_smaller_constant_turns_its_row",
@@ -296,7 +296,7 @@ def estimates_stray(sharp: bool, logs: float) -> float:
     worst = 0.0
     for K in (2, 20, 200):
         for delta in (0.9, 0.05, 1e-6, TINY):
-            log = bases.log_term(K, delta)
+            log = log_term(K, delta)
             for times in (4.1, 8.0, 20.0, 60.0, 1000.0):
                 T = math.ceil(times * K * log)
                 _, beta = uli.Exp3P().rates(K, T, delta)

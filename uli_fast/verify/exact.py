@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -35,9 +36,18 @@ def any_of(probabilities: Iterable[float]) -> float:
     return -math.expm1(math.fsum(math.log1p(-p) for p in probabilities))
 
 
-def width(n: int, K: int, delta: float, R: float = 0.5) -> float:
+# Formulas of the paper as it prints them. The package writes each of its own once
+# (uli_fast/formulas); these are the second opinion, and use none of it.
+
+
+def width(n: Any, K: int, delta: float, R: float = 0.5) -> Any:
     """Return wd(n) = sqrt(log(4 K n^2 / delta) / (2 n)) of SE-MAB, for any R."""
-    return 2.0 * R * math.sqrt(math.log(4.0 * K * n**2 / delta) / (2.0 * n))
+    return 2.0 * R * np.sqrt(np.log(4.0 * K * n**2.0 / delta) / (2.0 * n))
+
+
+def lil_bonus(n: int, delta: float) -> float:
+    """Return U(n) of lil'UCB (Eq. lil_bonus)."""
+    return math.sqrt((math.log(math.log(max(n, math.e))) + math.log(6.0 / delta)) / n)
 
 
 def quota(phase: int, K: int, delta: float) -> int:

@@ -178,7 +178,7 @@ def adversary(arms: F64, gap: float, delta: float, phases: int) -> tuple[int, bo
 
 @check(
     "PE_linear_FULI",
-    (*CODE, "guarantees/formulas.py"),
+    (*CODE, "guarantees/linear_elimination.py"),
     (f"{TESTS}::test_the_bound_has_2048",),
 )
 def bound(quick: bool) -> VerifyOutcome:
@@ -213,7 +213,7 @@ def bound(quick: bool) -> VerifyOutcome:
 
 @check(
     "verify_elimination_algs-PE-linear",
-    (*CODE, "guarantees/formulas.py"),
+    (*CODE, "guarantees/linear_elimination.py"),
     (f"{TESTS}::test_failures_stay_within_delta_and_the_phase_bound_holds_on_the_event",),
 )
 def linear_uli(quick: bool) -> VerifyOutcome:

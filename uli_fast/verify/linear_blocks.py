@@ -32,7 +32,7 @@ def mixed(A: float, v: float, rho: float) -> float:
 
 @check(
     "linear-boundary",
-    (RATE, "kernels/linear/mixture.py"),
+    (RATE, "formulas/mixture.py"),
     (
         f"{THEORY}::test_the_mixture_is_a_gaussian_integral",
         f"{THEORY}::test_c_rises_and_c_over_v_falls",

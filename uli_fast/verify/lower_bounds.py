@@ -8,7 +8,7 @@ import numpy as np
 
 import uli_fast as uli
 from uli_fast.lower_bounds import LilLowerBound, lil_ucb_lower_bound, ucb_play_rounds
-from uli_fast.verify import VerifyOutcome, check
+from uli_fast.verify import VerifyOutcome, check, exact
 from uli_fast.verify.common import simulate
 
 LIL = ("learners/lil_ucb.py", "kernels/lil_ucb.py", "kernels/arms/optimism.py", "lower_bounds.py")
@@ -28,7 +28,7 @@ LAST = {
 
 @check(
     "LB_ULI",
-    ("guarantees/formulas.py",),
+    ("guarantees/guarantee.py",),
     ("tests/guarantees/test_guarantees.py",),
     illustration=True,
 )
@@ -92,11 +92,6 @@ def lil_scale(gap: float, delta: float) -> float:
     return math.log(math.log(math.log(6.0 / delta) / gap**2)) + math.log(6.0 / delta)
 
 
-def lil_bonus(n: int, delta: float) -> float:
-    """Return U(n) (Eq. lil_bonus)."""
-    return math.sqrt((math.log(math.log(max(n, math.e))) + math.log(6.0 / delta)) / n)
-
-
 def instances(quick: bool) -> list[tuple[float, float, LilLowerBound]]:
     """Solve instances with gaps from .001 to .6 and several delta."""
     gaps = np.geomspace(0.001, 0.599, 25 if quick else 400).round(6).tolist()
@@ -121,7 +116,7 @@ def lil_lemmas(quick: bool) -> VerifyOutcome:
         limit = math.ceil(2.0 * (math.log(math.log(16.0 * level / gap**2)) + level) / gap**2)
         most = max(most, (found.n + 1) / limit)
         # U(n) - gap, of what the lemma leaves to it.
-        spare = lil_bonus(found.n, delta) / gap - 1.0
+        spare = exact.lil_bonus(found.n, delta) / gap - 1.0
         largest = max(largest, spare / (gap * math.sqrt(3.0 / c)))
         printed += math.floor(m) * (math.floor(m) + 1) < m**2
     return VerifyOutcome(

@@ -67,7 +67,7 @@ def meta_worst_case(quick: bool) -> VerifyOutcome:
 
 @check(
     "meta_FULI",
-    (*META, "guarantees/formulas.py"),
+    (*META, "guarantees/meta_elimination.py"),
     (
         f"{META_TESTS}::test_the_phase_bound_is_below_f_at_every_round_of_the_phase",
         f"{META_TESTS}::test_the_bound_is_the_papers",

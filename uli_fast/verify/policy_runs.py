@@ -131,7 +131,7 @@ def worst_case(quick: bool) -> VerifyOutcome:
 
 @check(
     "ULI_RL",
-    (*CODE, "guarantees/formulas.py"),
+    (*CODE, "guarantees/policy_elimination.py"),
     (f"{TESTS}::test_the_bound_is_a_step_per_phase",),
 )
 def policy_uli(quick: bool) -> VerifyOutcome:

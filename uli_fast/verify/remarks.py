@@ -13,7 +13,11 @@ from uli_fast.lower_bounds import Stay, lil_ucb_lower_bound, se_stay
 from uli_fast.verify import VerifyOutcome, check, exact
 from uli_fast.verify.common import simulate
 
-PE = ("learners/phased_elimination.py", "kernels/phased_elimination.py", "guarantees/formulas.py")
+PE = (
+    "learners/phased_elimination.py",
+    "kernels/phased_elimination.py",
+    "guarantees/phased_elimination.py",
+)
 TESTS = "tests/verify/test_remarks.py"
 # Two arms and a delta with which the paper's constants lose the best arm once in 1,000 runs.
 MEANS, DELTA = (0.51, 0.49), 0.99
@@ -128,17 +132,12 @@ def lil_mistakes(gap: float, delta: float) -> int:
     It does so only while mean + 2 U(n) >= the best mean, that is 2 U(n) >= gap.
     """
     low, high = 1, 2
-    while 2.0 * lil_radius(high, delta) >= gap:
+    while 2.0 * exact.lil_bonus(high, delta) >= gap:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if 2.0 * lil_radius(middle, delta) >= gap else (low, middle)
+        low, high = (middle, high) if 2.0 * exact.lil_bonus(middle, delta) >= gap else (low, middle)
     return high
-
-
-def lil_radius(n: int, delta: float) -> float:
-    """Return U(n) of lil'UCB (Eq. lil_bonus)."""
-    return math.sqrt((math.log(math.log(max(n, math.e))) + math.log(6.0 / delta)) / n)
 
 
 @check(
@@ -195,7 +194,11 @@ def relapse(stay: Stay) -> int:
 
 @check(
     "ULI_stronger-no-rate",
-    ("lower_bounds.py", "learners/successive_elimination.py", "guarantees/formulas.py"),
+    (
+        "lower_bounds.py",
+        "learners/successive_elimination.py",
+        "guarantees/successive_elimination.py",
+    ),
     (f"{TESTS}::test_a_relapse_breaks_every_power", "tests/test_lower_bounds.py"),
 )
 def no_rate(quick: bool) -> VerifyOutcome:

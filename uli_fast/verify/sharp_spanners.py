@@ -120,7 +120,7 @@ def edge(quick: bool) -> VerifyOutcome:
 
 @check(
     "spanner-ULI",
-    (*CODE, "guarantees/phase_bounds.py"),
+    (*CODE, "guarantees/spanner_elimination.py"),
     (
         f"{TESTS}::test_random_sets",
         f"{TESTS}::test_three_hundred_random_sets",

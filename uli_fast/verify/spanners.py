@@ -315,7 +315,7 @@ def trap(quick: bool) -> VerifyOutcome:
 
 @check(
     "FULI_PE_infinite",
-    (*CODE, "guarantees/formulas.py"),
+    (*CODE, "guarantees/spanner_elimination.py"),
     (f"{TESTS}::test_the_bound",),
 )
 def spanner_bound(quick: bool) -> VerifyOutcome:
@@ -342,7 +342,7 @@ def spanner_bound(quick: bool) -> VerifyOutcome:
 
 @check(
     "ULI_PE_infinite",
-    (*CODE, "guarantees/formulas.py"),
+    (*CODE, "guarantees/spanner_elimination.py"),
     (f"{TESTS}::test_random_sets", f"{TESTS}::test_two_hundred_random_sets"),
 )
 def spanner_uli(quick: bool) -> VerifyOutcome:

@@ -10,15 +10,15 @@ THOMPSON = "tests/learners/test_thompson_sampling.py"
 SABOTAGES = (
     Sabotage(
         "SE width x 0.8",
-        "uli_fast.kernels.arms.successive_width:width_at",
-        "return float(R * np.sqrt(",
-        "return float(0.8 * R * np.sqrt(",
+        "uli_fast.formulas.successive_elimination:width_at",
+        "return R * np.sqrt(",
+        "return 0.8 * R * np.sqrt(",
         f"{EVENTS}::test_successive_elimination_fails_as_often_as_computed",
     ),
     Sabotage(
         "SE width without its log s",
-        "uli_fast.kernels.arms.successive_width:width_at",
-        "+ 2.0 * np.log(float(n))",
+        "uli_fast.formulas.successive_elimination:width_at",
+        "+ 2.0 * np.log(n)",
         "",
         f"{EVENTS}::test_successive_elimination_with_narrow_widths_fails_as_often_as_computed",
     ),
@@ -73,7 +73,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "PE quota halved",
-        "uli_fast.kernels.phased_elimination:quota",
+        "uli_fast.formulas.phased_elimination:phase_size",
         "2.0 ** (2 * phase + 3)",
         "2.0 ** (2 * phase + 2)",
         f"{EVENTS}::test_phased_elimination_fails_as_often_as_computed",
@@ -101,8 +101,8 @@ SABOTAGES = (
     ),
     Sabotage(
         "UCB bonus without log t",
-        "uli_fast.kernels.ucb:_confidence.ucb_confidence",
-        "+ 2.0 * np.log(float(t))",
+        "uli_fast.formulas.ucb:level_at",
+        "+ 2.0 * np.log(t)",
         "",
         f"{NAIVE}::test_rounds_equals_naive_on_the_same_draws[ucb]",
     ),
@@ -143,7 +143,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "F of SE with 13 for 14",
-        "uli_fast.guarantees.formulas:_se_mab",
+        "uli_fast.guarantees.successive_elimination:_closed",
         "np.sqrt(14.0 * p",
         "np.sqrt(13.0 * p",
         "tests/guarantees/test_guarantees.py::test_bounds_are_the_paper_s",

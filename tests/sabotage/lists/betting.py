@@ -13,14 +13,14 @@ DRIFT = "tests/players/test_betting_drift.py"
 SABOTAGES = (
     Sabotage(
         "betting: a third of the threshold",
-        "uli_fast.guarantees.betting_looks:log_threshold",
+        "uli_fast.formulas.betting_elimination:log_threshold",
         "return math.log(K - 1) - math.log(delta) if",
         "return math.log(K - 1) - math.log(3.0 * delta) if",
         f"{BETTING}::test_failures_stay_within_delta[gaussian]",
     ),
     Sabotage(
         "betting: no union over the arms",
-        "uli_fast.guarantees.betting_looks:log_threshold",
+        "uli_fast.formulas.betting_elimination:log_threshold",
         "return math.log(K - 1) - math.log(delta) if",
         "return -math.log(delta) if",
         f"{BETTING}::test_failures_stay_within_delta[ten arms]",
@@ -156,7 +156,7 @@ SABOTAGES = (
     Sabotage(
         "live betting: the bound forgets what sums may be off by",
         "uli_fast.kernels.betting.live:gap_bound",
-        "worst = max(worst, D + boundary(R * R * (book.V[a] + book.V[j]), level, rho))",
+        "worst = max(worst, D + outer_boundary(v, level, rho))",
         "worst = max(worst, D)",
         f"{ADVERSARY}::test_no_false_certificate_against_an_adversary",
     ),
@@ -177,8 +177,8 @@ SABOTAGES = (
     Sabotage(
         "live betting: intervals without the union over arms",
         "uli_fast.players.betting_elimination:BettingPlayer.__init__",
-        "level = math.log(K) - math.log(INTERVALS",
-        "level = -math.log(INTERVALS",
+        "log_interval(K,",
+        "log_interval(1,",
         f"{INTERVALS}::test_intervals_share_a_tenth_of_delta",
     ),
     Sabotage(

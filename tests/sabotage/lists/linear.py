@@ -43,7 +43,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "F of PE-linear with 512 for 2048",
-        "uli_fast.guarantees.formulas:_pe_linear",
+        "uli_fast.guarantees.linear_elimination:_closed",
         "np.sqrt(2048.0 *",
         "np.sqrt(512.0 *",
         f"{LINEAR}::test_the_bound_has_2048",
@@ -65,15 +65,15 @@ SABOTAGES = (
     Sabotage(
         "L without K - 1",
         "uli_fast.guarantees.linear_blocks:LinearBlocks.level",
-        "math.log(self.K - 1) - math.log(self.delta)",
+        "log_threshold(self.K, self.delta)",
         "-math.log(self.delta)",
         f"{BLOCKS}::test_golden_figures",
     ),
     Sabotage(
         "a test of blocks that is too eager by log 2",
         "uli_fast.guarantees.linear_blocks:LinearBlocks.level",
-        "math.log(self.K - 1) - math.log(self.delta)",
-        "math.log(self.K - 1) - math.log(self.delta) - math.log(2.0)",
+        "log_threshold(self.K, self.delta)",
+        "log_threshold(self.K, self.delta) - math.log(2.0)",
         f"{BLOCKS}::test_golden_figures",
     ),
     Sabotage(

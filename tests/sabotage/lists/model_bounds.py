@@ -15,7 +15,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "all of delta is spent on boxes",
-        "uli_fast.guarantees.model_boxes:log_term",
+        "uli_fast.formulas.model_elimination:level_of",
         "/ BOXES",
         "/ 1.0",
         f"{BOUND}::test_bounds_are_those_of_the_page",

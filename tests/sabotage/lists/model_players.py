@@ -100,8 +100,8 @@ SABOTAGES = (
     Sabotage(
         "models live: boxes are far too small",
         "uli_fast.learners.model_elimination:ModelElimination.rule",
-        "float(log_term(np.ones(1), size.entries, self.delta)[0])",
-        "0.05 * float(log_term(np.ones(1), size.entries, self.delta)[0])",
+        "level_of(size.entries, self.delta)",
+        "0.05 * level_of(size.entries, self.delta)",
         f"{LIVE}::test_certificates_hold_against_the_truth",
     ),
 )

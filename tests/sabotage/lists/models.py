@@ -10,8 +10,8 @@ SABOTAGES = (
     Sabotage(
         "model boxes: Lambda x 0.2",
         "uli_fast.kernels.mdp.boxes:refresh_row",
-        "y = (log_term + 0.5 * math.log(n)) / n",
-        "y = 0.2 * (log_term + 0.5 * math.log(n)) / n",
+        "y = level_at(n, log_term) / n",
+        "y = 0.2 * level_at(n, log_term) / n",
         f"{MODEL}::test_failures_stay_within_delta",
     ),
     Sabotage(

@@ -109,13 +109,13 @@ SABOTAGES = (
     Sabotage(
         "policy phases half as precise",
         "uli_fast.guarantees.policy_schedule:proved_length",
-        "delta / (2.0 * m**2), 2.0 ** (-m - 1)",
-        "delta / (2.0 * m**2), 2.0**-m",
+        "share(delta, m), 2.0 ** (-m - 1)",
+        "share(delta, m), 2.0**-m",
         f"{POLICY}::test_phase_lengths_are_the_golden_ones",
     ),
     Sabotage(
         "F of policy elimination a phase ahead",
-        "uli_fast.guarantees.formulas:_policy",
+        "uli_fast.guarantees.policy_elimination:_bound.at",
         "np.searchsorted(np.array(ends, np.float64), t) + 1.0",
         "np.searchsorted(np.array(ends, np.float64), t) + 2.0",
         f"{POLICY}::test_the_bound_is_a_step_per_phase",

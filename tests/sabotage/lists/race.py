@@ -10,15 +10,15 @@ SABOTAGES = (
     Sabotage(
         "race: threshold / 3",
         "uli_fast.races.verdict:levels",
-        "log_threshold(K, ELIMINATION * delta), single",
-        "log_threshold(K, 3.0 * ELIMINATION * delta), single",
+        "log_threshold(K, ELIMINATION * delta),",
+        "log_threshold(K, 3.0 * ELIMINATION * delta),",
         f"{RACE}::test_equals_naive_decision_by_decision",
     ),
     Sabotage(
         "race: the union over candidates is forgotten",
         "uli_fast.races.verdict:levels",
-        "log_threshold(K, ELIMINATION * delta), single",
-        "log_threshold(2, ELIMINATION * delta), single",
+        "log_threshold(K, ELIMINATION * delta),",
+        "log_threshold(2, ELIMINATION * delta),",
         f"{RACE}::test_equals_naive_decision_by_decision",
     ),
     Sabotage(
@@ -149,9 +149,9 @@ SABOTAGES = (
     ),
     Sabotage(
         "race: sums drift less than the mixture says",
-        "uli_fast.kernels.betting.wealth:boundary",
-        "return math.sqrt(v + rho) * x * (1.0 + ROUNDING)",
-        "return math.sqrt(v + rho) * x * (1.0 - 1e-6)",
+        "uli_fast.formulas.mixture:outer_boundary",
+        "(1.0 + ROUNDING)",
+        "(1.0 - 1e-6)",
         f"{RACE}::test_how_far_sums_may_drift_is_the_root_of_the_mixture_from_above",
     ),
     Sabotage(

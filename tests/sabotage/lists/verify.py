@@ -7,14 +7,14 @@ VERIFY = "tests/verify/test_verify.py"
 SABOTAGES = (
     Sabotage(
         "row: SE width x 0.8",
-        "uli_fast.kernels.arms.successive_width:width_at",
-        "return float(R * np.sqrt(",
-        "return float(0.8 * R * np.sqrt(",
+        "uli_fast.formulas.successive_elimination:width_at",
+        "return R * np.sqrt(",
+        "return 0.8 * R * np.sqrt(",
         f"{VERIFY}::test_a_row_holds[upperbound_pull]",
     ),
     Sabotage(
         "row: PE quota halved",
-        "uli_fast.kernels.phased_elimination:quota",
+        "uli_fast.formulas.phased_elimination:phase_size",
         "2.0 ** (2 * phase + 3)",
         "2.0 ** (2 * phase + 2)",
         f"{VERIFY}::test_a_row_holds[PE_upperbound_pull]",
@@ -63,8 +63,8 @@ SABOTAGES = (
     ),
     Sabotage(
         "row: UCB bonus without log t",
-        "uli_fast.kernels.ucb:_confidence.ucb_confidence",
-        "+ 2.0 * np.log(float(t))",
+        "uli_fast.formulas.ucb:level_at",
+        "+ 2.0 * np.log(t)",
         "",
         f"{VERIFY}::test_a_row_holds[UCB]",
     ),
@@ -91,7 +91,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "row: PE quota halved, and best arms are lost more often",
-        "uli_fast.kernels.phased_elimination:quota",
+        "uli_fast.formulas.phased_elimination:phase_size",
         "2.0 ** (2 * phase + 3)",
         "2.0 ** (2 * phase + 2)",
         f"{VERIFY}::test_a_row_holds[discussion_expected_reg]",
@@ -105,7 +105,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "row: log(10 K / delta) x 0.9",
-        "uli_fast.learners._adversarial.bases:log_term",
+        "uli_fast.formulas.meta_elimination:log_term",
         "return math.log(10.0 * K) - math.log(delta)",
         "return 0.9 * (math.log(10.0 * K) - math.log(delta))",
         f"{VERIFY}::test_a_row_holds[hoeffding_reward_concentration]",

@@ -7,6 +7,7 @@ kernels/rewards/blocks.py). Whether an interval missed its mean inside a block i
 
 from __future__ import annotations
 
+from uli_fast.formulas.successive_elimination import width_at
 from uli_fast.kernels._jit import lean_kernel
 from uli_fast.kernels.arms.event import LONGEST, NEVER, EventWatch, Span, doubtful, put_off
 from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord
@@ -23,7 +24,7 @@ from uli_fast.kernels.arms.successive_coins import (
     room_to_spread,
     unpack,
 )
-from uli_fast.kernels.arms.successive_width import Band, edge, missed, width_at
+from uli_fast.kernels.arms.successive_width import Band, edge, missed
 from uli_fast.kernels.draws.binomial import successes
 from uli_fast.kernels.rewards.blocks import SHORTEST_TOSSES
 from uli_fast.kernels.rewards.bridges import Piece

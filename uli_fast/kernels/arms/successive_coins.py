@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64, U64
+from uli_fast.formulas.successive_elimination import width_at
 from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord
-from uli_fast.kernels.arms.successive_width import width_at
 from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.rewards.blocks import SHORTEST_SWEEPS, SHORTEST_TOSSES, likely_sweeps
 
@@ -112,7 +112,7 @@ def room_to_spread(room: I64, m: int, n: int, level: float, R: float) -> float:
     The last terms cover the rounding of the test as it is made round by round.
     """
     low, high = between(room, m)
-    wd = width_at(n + 1, level, R)
+    wd = float(width_at(n + 1, level, R))
     return min((n + 1) * (2.0 * wd - 1e-12) - (high - low) - (1.0 + 1e-9), MOST)
 
 

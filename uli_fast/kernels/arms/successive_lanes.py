@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64, U64
+from uli_fast.formulas.successive_elimination import width_at
 from uli_fast.kernels._jit import lean_kernel
 from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord
-from uli_fast.kernels.arms.successive_width import width_at
 
 # Replications in a block; fewer than FEWEST play alone, and all after MOST sweeps.
 LANES, FEWEST, MOST = 64, 16, 1024

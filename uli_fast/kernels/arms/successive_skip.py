@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from uli_fast.formulas.successive_elimination import width
 from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels.arms.event import (
     EventWatch,
@@ -30,7 +31,7 @@ from uli_fast.kernels.arms.state import (
     record_of,
     state_of,
 )
-from uli_fast.kernels.arms.successive_width import Band, width
+from uli_fast.kernels.arms.successive_width import Band
 from uli_fast.kernels.rewards.blocks import (
     BLOCK_FAILURE,
     SHORTEST_SWEEPS,

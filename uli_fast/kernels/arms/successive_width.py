@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
+from uli_fast.formulas.successive_elimination import width
 from uli_fast.kernels._jit import lean_kernel, lean_step
 
 
@@ -19,31 +18,13 @@ class Band(NamedTuple):
 
 
 @lean_step
-def level_of(K: int, delta: float) -> float:
-    """Return log(4 K / delta), split because the fraction overflows."""
-    return float(np.log(4.0 * K) - np.log(delta))
-
-
-@lean_kernel
-def width_at(n: int, level: float, R: float) -> float:
-    """Return wd(n), the level being log(4 K / delta); n^2 would overflow in its logarithm."""
-    return float(R * np.sqrt(2.0 * (level + 2.0 * np.log(float(n))) / n))
-
-
-@lean_kernel
-def width(n: int, K: int, delta: float, R: float) -> float:
-    """Confidence width wd(n) (Eq. width)."""
-    return width_at(n, level_of(K, delta), R)
-
-
-@lean_step
 def edge(band: Band, n: int) -> float:
     """Return n wd(n): how far a sum of n rewards may be from n mu.
 
     It is concave in n: with v = log(4 K / delta) + 2 log n it is a multiple of sqrt(n v), and
     4 v <= (v + 2)^2. So it lies above its chords.
     """
-    return n * width(n, band.K, band.delta, band.R)
+    return float(n * width(n, band.K, band.delta, band.R))
 
 
 @lean_kernel

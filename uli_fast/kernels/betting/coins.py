@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uli_fast._typing import F64, I64
+from uli_fast.formulas.mixture import LOG_2, log_mix
 from uli_fast.kernels._jit import lean_by_type, lean_kernel
 from uli_fast.kernels.arms.state import ROUND, ArmState, RoundRecord
 from uli_fast.kernels.betting.book import ENTERED, FIRST, LARGEST_LOSS, LEADER, LOOK, SWEEPS
-from uli_fast.kernels.betting.wealth import LOG_2, log_mix
 from uli_fast.kernels.draws.coins import toss
 from uli_fast.kernels.draws.stream import uniform
 from uli_fast.kernels.rewards.laws import BernoulliBlocks, BernoulliLaw, law_of, total_after

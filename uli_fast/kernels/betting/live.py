@@ -10,6 +10,8 @@ import math
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64
+from uli_fast.formulas.betting_elimination import mixture_level
+from uli_fast.formulas.mixture import ROUNDING, outer_boundary
 from uli_fast.kernels._jit import kernel
 from uli_fast.kernels.betting.book import (
     ENTERED,
@@ -23,7 +25,6 @@ from uli_fast.kernels.betting.book import (
     take_missing,
     take_sums,
 )
-from uli_fast.kernels.betting.wealth import LOG_2, ROUNDING, boundary
 from uli_fast.kernels.betting_elimination import eliminate
 
 # Columns of what came (K, 6): plays with rewards 0 and 1 and how many were 1, plays with others
@@ -99,18 +100,19 @@ def gap_bound(book: Book, bets: Bets, active: B1) -> float:
     survivors (docs/proofs.md). Missing rewards are 1 in M_a* and 0 in M_a.
     """
     R, rho, n = bets.test[1], bets.test[2], float(book.mark[SWEEPS])
-    level = bets.test[0] + (LOG_2 if bets.u.shape[0] > 0 else 0.0)
+    level = mixture_level(bets.test[0], bets.u.shape[0] > 0)
     worst, widest = 0.0, 0.0
     for a in range(active.shape[0]):
         if active[a]:
             widest = max(widest, book.V[a])
-    most = boundary(2.0 * R * R * widest, level, rho) if n > 0.0 else 0.0
+    most = outer_boundary(2.0 * R * R * widest, level, rho) if n > 0.0 else 0.0
     for a in range(active.shape[0]):
         for j in range(active.shape[0]):
             if active[a] and active[j] and a != j:
                 D = book.M[j] + book.gone[j] - book.M[a]
                 if D + most > worst:  # else it cannot be the worst pair
-                    worst = max(worst, D + boundary(R * R * (book.V[a] + book.V[j]), level, rho))
+                    v = R * R * (book.V[a] + book.V[j])
+                    worst = max(worst, D + outer_boundary(v, level, rho))
     return worst / n * (1.0 + ROUNDING) if n > 0.0 else np.inf
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uli_fast._typing import B1, F64, I64
+from uli_fast.formulas.mixture import boundary
 from uli_fast.kernels._jit import kernel
 from uli_fast.kernels.arms.state import PHASE, ROUND, ArmState
 from uli_fast.kernels.linear.designs import (
@@ -27,7 +28,6 @@ from uli_fast.kernels.linear.designs import (
     span,
     whitened,
 )
-from uli_fast.kernels.linear.mixture import boundary
 
 # Up to this many arms the largest leverage of a pair is that of the block itself, not its design's.
 FEW = 64

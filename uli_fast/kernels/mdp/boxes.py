@@ -11,12 +11,12 @@ rest, for all n at once.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from uli_fast._typing import F64, I64
+from uli_fast.formulas.model_elimination import level_at
 from uli_fast.kernels._jit import lean_kernel, lean_step
 from uli_fast.kernels.arms.kl import rise
 
@@ -69,7 +69,7 @@ def refresh_row(boxes: Boxes, i: int, log_term: float) -> bool:
     A box that would be empty stays as it was: the event has failed, and the run goes on.
     """
     n, lows, highs, fits = boxes.n[i], 0.0, 0.0, True
-    y = (log_term + 0.5 * math.log(n)) / n
+    y = level_at(n, log_term) / n
     boxes.at[i] = n
     for j in range(boxes.size[i]):
         low = max(boxes.low[i, j], lower_end(boxes.seen[i, j], n, y))

@@ -189,8 +189,3 @@ def fill_arrays(state: Any, saved: Mapping[str, Any], names: Sequence[str]) -> N
 def saturated(rounds: float) -> int:
     """Return ceil(rounds), cut to what 64-bit counters hold."""
     return math.ceil(min(rounds, 4.0e18))
-
-
-def log_term(K: int, delta: float) -> float:
-    """Return log(10 K / delta), without overflow for a tiny delta."""
-    return math.log(10.0 * K) - math.log(delta)
