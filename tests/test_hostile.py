@@ -19,6 +19,7 @@ from tests.support.hostile import campaign, case, states
 from tests.support.hostile import files as odd_files
 from tests.support.hostile import runs as altered_runs
 from tests.support.patience import PATIENCE
+from tests.support.signing import signed
 from uli_fast import experiments
 from uli_fast._support import files
 from uli_fast.errors import (
@@ -221,21 +222,21 @@ def test_a_state_that_overlapped_cannot_claim_that_it_did_not():
     state = json.loads(json.dumps(player.state()))
     assert uli.restore(state).state() == state
     phase = json.loads(json.dumps(state))
-    phase["state"]["clock"][1] = 2
-    with pytest.raises(StateError):
-        uli.restore(phase)
-    state["extra"]["overlapped"] = False
+    phase["arms"]["clock"][1] = 2
     with pytest.raises(StateError, match="contradicts"):
-        uli.restore(state)
+        uli.restore(signed(phase))
+    state["memory"]["overlapped"] = [0]
+    with pytest.raises(StateError, match="contradicts"):
+        uli.restore(signed(state))
 
 
 def test_totals_and_masks_of_states_must_be_those_of_their_rewards():
     state = json.loads(json.dumps(states.told("SuccessiveElimination").state()))
     for name, value in (("total", math.nan), ("total", 1.0), ("active", False), ("n", 3)):
         wrong = json.loads(json.dumps(state))
-        wrong["state"][name][0] = value
+        wrong["arms"][name][0] = value
         with pytest.raises(StateError):
-            uli.restore(wrong)
+            uli.restore(signed(wrong))
 
 
 def test_a_rule_that_is_not_the_same_twice_does_not_shut_its_states_out():

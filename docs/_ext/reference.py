@@ -29,12 +29,13 @@ FOLDER = "api"
 OF_A_LEARNER = ("guarantee", "start", "planned", "g", "start_phase")
 # The same of everything else: public within the package, and nothing to call from outside.
 INSIDE = frozenset(
-    """absorb adopt arms_info certified check_horizon check_state check_supply content count counted
-    decision decisions drawn_again eliminates eliminates_arms forget has_all_gaps has_block_law
-    has_gaps has_regret iid informed joined known_gaps law learners_in_order load_part looks made
-    makes_looks noise_subgaussian of oracle_work own plays_by_arm policy_phases proves recount
-    refuse_contradiction retrace row_names runs_out save_part slope_norm spanners started_with
-    unit unit_means unit_noise unit_optimal widens worse_gaps Player.load""".split()
+    """absorb adopt also_started_with arms_info certified check_horizon check_state check_supply
+    content count counted decision decisions drawn_again eliminates eliminates_arms follow
+    forget has_all_gaps has_block_law has_gaps has_regret iid informed joined known_gaps largest
+    law learners_in_order load_part looks made makes_looks noise_subgaussian of oracle_work own
+    parts plays_by_arm policy_phases proves recount refuse_contradiction row_names runs_out
+    save_part slope_norm spanners started_with unit unit_means unit_noise unit_optimal widens
+    worse_gaps Player.load""".split()
 )
 # Classes that users are given rather than make: how they are made is no concern of theirs.
 GIVEN = {

@@ -192,7 +192,7 @@ def test_model_elimination_is_the_live_player_in_the_same_lake(play):
             if not ended:
                 s, _, ended, _, _ = env.step(a)
         player.tell(decision.id, states, actions)
-    assert agent.player.state() == player.state() and len(player.state()["openings"]) > 5
+    assert agent.player.state() == player.state() and len(player.memory.openings) > 5
     assert agent.episodes == 300 and sum(rewards) > 0
     assert (agent.current() == decision.policy).all()
     assert agent.current().shape == ((H, 4) if play == "deterministic" else (H, 4, 4))
@@ -280,7 +280,9 @@ def test_an_episode_that_is_given_up_is_missing(learner):
     with pytest.raises(NoGuaranteeError):
         agent.certificate()
     loop(env, agent, 3)  # it goes on with another episode
-    assert agent.episodes == 5 and agent.player.state()["missing"] == [[3, "the time limit"]]
+    assert agent.episodes == 5 and agent.player.state()["queue"]["missing"] == [
+        [3, "the time limit"]
+    ]
 
 
 def test_what_models_cannot_be_played_on_is_refused():

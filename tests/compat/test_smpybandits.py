@@ -151,7 +151,7 @@ def test_rewards_of_another_s_arms():
             game.getReward(t % 2, rewards[t % 2, t])
     assert se.certificate().envelope == math.inf
     # Arm 2 is unknown: it may be 1 above the lower ends of others, and their upper ends above 0.
-    lower, upper = se._playing().player.known[:, :2]
+    lower, upper = se._playing().player.tally.known[:, :2]
     assert se.certificate().bound == max(1.0 - lower.min(), upper.max()) < 1.0
     with pytest.raises(NoGuaranteeError):
         ucb.certificate()

@@ -10,6 +10,7 @@ from scipy.stats import binomtest, kstest, norm
 
 import uli_fast as uli
 from tests.naive import thompson_sampling as naive
+from tests.support.signing import signed
 from uli_fast.errors import NoGuaranteeError, StateError
 from uli_fast.kernels.thompson_sampling import draw_coin, draw_normal
 from uli_fast.players._chances import beta_chance, normal_chance
@@ -126,19 +127,19 @@ def test_the_seed_decides(R):
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda s: s["extra"]["wins"].__setitem__(0, s["extra"]["wins"][0] - 1),
-        lambda s: s["extra"]["seen"].__setitem__(50, s["extra"]["seen"][50] - 1),
-        lambda s: s["extra"].__setitem__("seed", 1),
-        lambda s: s["extra"]["rng"]["state"].__setitem__("state", 1),
-        lambda s: s["state"]["total"].__setitem__(0, s["state"]["total"][0] + 0.5),
+        lambda s: s["memory"]["wins"].__setitem__(0, s["memory"]["wins"][0] - 1),
+        lambda s: s["queue"]["seen"].__setitem__(50, s["queue"]["seen"][50] - 1),
+        lambda s: s["start"].__setitem__("seed", 1),
+        lambda s: s["memory"]["rng"]["state"].__setitem__("state", 1),
+        lambda s: s["arms"]["total"].__setitem__(0, s["arms"]["total"][0] + 0.5),
     ],
     ids=["wins", "seen", "seed", "generator", "total"],
 )
 def test_a_changed_state_is_found_out(spoil):
     state = json.loads(json.dumps(live(uli.ThompsonSampling(), 60)[0].state()))
     spoil(state)
-    with pytest.raises(StateError):
-        uli.restore(state)
+    with pytest.raises(StateError, match="contradicts itself"):
+        uli.restore(signed(state))
 
 
 def test_a_decision_s_probability_is_the_one_it_is_drawn_with():

@@ -8,6 +8,7 @@ import pytest
 import uli_fast as uli
 from tests.learners.test_meta_elimination import Uniform
 from tests.naive import exp3p, geometric_hedge, meta_elimination
+from tests.support.signing import signed
 from uli_fast.geometry import designs
 from uli_fast.learners.geometric_hedge import RHO
 
@@ -109,7 +110,7 @@ def test_decisions_beyond_a_phase_do_not_count_for_the_next():
     for decision in decisions:
         player.tell(decision.id, 1.0 if decision.arm == 0 else 0.0)
     assert player.phase == 2
-    assert player._phase_settled == 0
+    assert player.memory.settled[0] == 0
     assert not player.pending
 
 
@@ -275,13 +276,15 @@ def test_altered_states_are_refused():
     for change in (
         {"learner": good["learner"] | {"type": "Unknown"}},
         {"learner": good["learner"] | {"base": {"type": "Unknown"}}},
-        {"extra": {}},
-        {"extra": good["extra"] | {"base": {"lw": [0.0]}}},
-        {"extra": good["extra"] | {"rng": {}}},
-        {"extra": good["extra"] | {"tags": []}},
-        {"extra": good["extra"] | {"overlapped": None}},
-        {"extra": good["extra"] | {"probabilities": [math.nan] * 10}},
-        {"extra": good["extra"] | {"phase_settled": 10**9}},
+        {"memory": {}},
+        {"base": {"lw": [0.0]}},
+        {"base": good["base"] | {"lw": [1.0, 0.0, 0.0]}},
+        {"memory": good["memory"] | {"rng": {}}},
+        {"memory": good["memory"] | {"tags": []}},
+        {"memory": good["memory"] | {"overlapped": None}},
+        {"memory": good["memory"] | {"overlapped": [1]}},
+        {"memory": good["memory"] | {"drawn": [[0, 0.5, 0.5, 0.0]]}},
+        {"memory": good["memory"] | {"settled": [10**9]}},
     ):
         with pytest.raises(uli.errors.StateError):
-            uli.restore(good | change)
+            uli.restore(signed(good | change))

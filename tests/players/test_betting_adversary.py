@@ -48,7 +48,7 @@ def check_adversary(studies, seed):
     for i in range(studies):
         for player, live, means in adversarial(seed + i):
             assert list(player.active) == live.race.active
-            assert player._gap == pytest.approx(live.gap, rel=1e-9)
+            assert player.memory.gaps[1] == pytest.approx(live.gap, rel=1e-9)
             if live.kept:
                 assert live.best in player.active
             if live.kept and live.covered:

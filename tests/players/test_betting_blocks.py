@@ -61,9 +61,9 @@ def test_a_block_equals_the_same_plays_one_by_one(r):
             other.tell(d.id, left[d.arm].pop())
         assert one.active == other.active
         for name in ("P", "Q", "M", "V", "S", "N"):
-            a, b = getattr(one._book, name), getattr(other._book, name)
+            a, b = getattr(one.memory.book, name), getattr(other.memory.book, name)
             assert a[list(one.active)] == pytest.approx(b[list(one.active)], rel=1e-9, abs=1e-9)
-        assert one._gap == pytest.approx(other._gap, rel=1e-9)
+        assert one.memory.gaps[1] == pytest.approx(other.memory.gaps[1], rel=1e-9)
 
 
 def test_a_block_equals_the_twin_s():
@@ -76,13 +76,13 @@ def test_a_block_equals_the_twin_s():
         race.block_of_sums(told)
         assert list(player.active) == race.active
         j = race.leader
-        assert player._book.mark[0] == race.bets.n and player._book.mark[1] == j
-        assert player._book.theta[0] == pytest.approx(race.bets.theta)
-        assert player._book.M[j] == pytest.approx(race.bets.low[j])
-        assert player._book.V[j] == pytest.approx(race.bets.V[j])
+        assert player.memory.book.mark[0] == race.bets.n and player.memory.book.mark[1] == j
+        assert player.memory.book.theta[0] == pytest.approx(race.bets.theta)
+        assert player.memory.book.M[j] == pytest.approx(race.bets.low[j])
+        assert player.memory.book.V[j] == pytest.approx(race.bets.V[j])
         for a in race.active:
-            alive = slice(player._book.mark[2], player._book.mark[3])
-            assert player._book.P[a, alive] == pytest.approx(race.bets.P[a][alive], abs=1e-9)
+            alive = slice(player.memory.book.mark[2], player.memory.book.mark[3])
+            assert player.memory.book.P[a, alive] == pytest.approx(race.bets.P[a][alive], abs=1e-9)
 
 
 def test_f_of_unbalanced_blocks_counts_sweeps_not_plays():
@@ -202,7 +202,7 @@ def test_totals_are_in_reward_units():
     wide = wide.start(2, low=-10.0, high=30.0)
     unit.tell_block({0: (100, 60.0), 1: (100, 35.0, 5)})
     wide.tell_block({0: (100, 40.0 * 60 - 1000.0), 1: (100, 40.0 * 35 - 950.0, 5)})
-    assert wide._book.M == pytest.approx(unit._book.M)
+    assert wide.memory.book.M == pytest.approx(unit.memory.book.M)
     assert wide.certificate().bound == pytest.approx(40.0 * unit.certificate().bound)
     with pytest.raises(ArgumentError, match=r"\[-1000, 3000\]"):
         wide.tell_block({0: (100, 3001.0), 1: (100, 0.0)})

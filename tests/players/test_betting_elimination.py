@@ -9,6 +9,7 @@ import pytest
 import uli_fast as uli
 from tests.naive import betting_elimination as naive
 from tests.support.betting import FREE, restored
+from tests.support.signing import signed
 from uli_fast.errors import StateError
 
 
@@ -81,7 +82,7 @@ def test_a_sweep_keeps_what_it_was_begun_with():
         player.tell(id, reward)  # the first look: b leads
     assert [d.arm for d in player.ask(9)] == ["b", "c", "a", "b", "b", "b", "c", "a", "b"]
     assert player.sweeps.epochs[-1] == (1, 0.75)
-    assert player.sweeps.begun == [0] * 9 + [1] * 7
+    assert player.memory.sweeps.begun == [0] * 9 + [1] * 7
 
 
 def test_outcomes_are_bet_on_with_the_theta_of_their_asking():
@@ -90,13 +91,13 @@ def test_outcomes_are_bet_on_with_the_theta_of_their_asking():
     outcomes = [float(rng.random() < 0.9) for _ in range(80)]
     for d in player.ask(80):
         player.tell(d.id, outcomes[d.id - 1])  # forty looks come, and none before the asking
-    assert player._book.mark[0] == 40 and player.sweeps.epochs[-1].theta > 0.8
+    assert player.memory.book.mark[0] == 40 and player.sweeps.epochs[-1].theta > 0.8
     for a in (0, 1):
         won = sum(outcomes[a::2])
-        for g in range(int(player._book.mark[2]), 8):
+        for g in range(int(player.memory.book.mark[2]), 8):
             u = naive.SIZES[g]
             good = won * math.log1p(0.5 * u) + (40 - won) * math.log1p(-0.5 * u)
-            assert player._book.P[a, g] == pytest.approx(good, rel=1e-9)
+            assert player.memory.book.P[a, g] == pytest.approx(good, rel=1e-9)
 
 
 def test_a_sweep_that_lost_its_old_leader_can_be_restored():
@@ -112,12 +113,16 @@ def test_a_sweep_that_lost_its_old_leader_can_be_restored():
     again = restored(player)
     assert again.state() == player.state() and again.ask(4) == player.ask(4)
     for play in (5, 179):  # only the sweep that was being asked for may lack one of its plays
-        short = restored(player)
-        arms, sweeps = short.queue.decisions, short.sweeps
-        assert arms[play] == 0
-        del arms[play], sweeps.begun[play], sweeps.ends[play]
-        with pytest.raises(StateError, match="no sweep"):
-            sweeps.check(arms, short.arm_state.active)
+        state = json.loads(json.dumps(player.state()))
+        queue, sweeps = state["queue"], state["memory"]["sweeps"]
+        assert queue["decisions"][play] == 0
+        for rows in (queue["decisions"], queue["outcomes"], sweeps["begun"], sweeps["ends"]):
+            del rows[play]
+        del queue["seen"][-1]
+        queue["settled"] -= 1
+        state["tally"]["asked"][0] -= 1
+        with pytest.raises(StateError, match="contradicts itself"):
+            uli.restore(signed(state))
 
 
 def test_states_that_outcomes_do_not_lead_to_are_refused():
@@ -140,23 +145,25 @@ def test_states_that_outcomes_do_not_lead_to_are_refused():
 
     def changed(change):
         state = json.loads(json.dumps(good))
-        change(state["extra"])
-        return state
+        change(state["memory"])
+        return signed(state)
 
     for change in (
         lambda x: x["book"]["M"].__setitem__(0, 99.0),
         lambda x: x["book"]["P"][0].__setitem__(2, 9.0),
         lambda x: x["book"]["mark"].__setitem__(0, 500),
-        lambda x: x.__setitem__("gap", 1e-3),
-        lambda x: x.__setitem__("sweeps", 7),
-        lambda x: x["thetas"].__setitem__(-1, 0.9),
-        lambda x: x["leaders"].__setitem__(-1, 1 - x["leaders"][-1]),
-        lambda x: x["asked"][0].__setitem__(1, 2),
-        lambda x: x["asked"].pop(),
+        lambda x: x["gaps"].__setitem__(1, 1e-3),
+        lambda x: x["gaps"].__setitem__(0, "nan"),
+        lambda x: x["whole"].__setitem__(0, 7),
+        lambda x: x["sweeps"]["epochs"][-1].__setitem__(1, 0.9),
+        lambda x: x["sweeps"]["epochs"][-1].__setitem__(0, 1 - x["sweeps"]["epochs"][-1][0]),
+        lambda x: x["sweeps"]["begun"].__setitem__(-1, 0),
+        lambda x: x["sweeps"]["ends"].__setitem__(1, 1),
+        lambda x: x["sweeps"]["ends"].pop(),
         lambda x: x["blocks"][0][2][0].__setitem__(2, 4.0),
         lambda x: x["blocks"].append(x["blocks"][0]),
         lambda x: x["blocks"].clear(),
-        lambda x: x["rest"].append(0),
+        lambda x: x["sweeps"]["rest"].append(0),
         lambda x: x["new"][0].__setitem__(0, 3.0),
     ):
         with pytest.raises(StateError):

@@ -28,7 +28,7 @@ def test_the_certificate_is_the_smallest_of_all_that_is_known():
                 ends = player.intervals()
                 gaps = [max(ends[j][1] for j in c.active if j != a) - ends[a][0] for a in c.active]
                 assert c.bound <= max(gaps) + 1e-12
-                n = int(player._book.mark[0])
+                n = int(player.memory.book.mark[0])
                 assert n == 0 or c.bound <= naive.phase_bound(n, 3, 0.05, r)
         assert c.bound < 0.8 * c.envelope
 
@@ -41,7 +41,7 @@ def test_f_s_clock_is_that_of_settled_sweeps():
         player.tell(d.id, 0.5)
     c = player.certificate()
     # No sweep had a leader: the variance is 2 n, and F of two arms would be too small.
-    n = int(player._book.mark[0])
+    n = int(player.memory.book.mark[0])
     v = 0.25 * 2 * n
     wide = 2.0 * naive.root(v, math.log(2.0 / 0.045), 25.0) / n
     assert n <= 1000 and c.envelope == pytest.approx(wide, rel=1e-9)
@@ -122,6 +122,6 @@ def test_interval_ends_are_rounded_outward():
         player.tell(d.id, 1e12 + 0.5)
     low, width = Fraction(player.low), Fraction(player.high) - Fraction(player.low)
     for a, (lower, upper) in player.intervals().items():
-        known = [Fraction(float(x)) for x in player.known[:, a]]
+        known = [Fraction(float(x)) for x in player.tally.known[:, a]]
         assert Fraction(lower) <= low + width * known[0]
         assert Fraction(upper) >= low + width * known[1]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
+from tests.support.signing import signed
 from uli_fast.errors import NoGuaranteeError, StateError
 
 THETA = np.array([0.8, -0.3])
@@ -64,12 +65,18 @@ def test_altered_states_are_refused():
     player = LEARNER.start(BALL)
     drive(player, 100, noisy(1))
     good = player.state()
-    assert good["depth"] is not None and player.phase > 1
-    changes = {"theta": "x", "pole": [0.0, 2.0], "depth": 0.5, "asked": -1, "phase": -1, "eta": 1.0}
-    more = (("pole", [1.0]), ("settled", 10**6), ("schema", 9), ("lost", [0, 0]), ("all_lost", 1))
-    for key, value in (*changes.items(), *more, ("gap", 1e-3), ("depth", None)):
+    assert good["phases"]["depth"] != "inf" and player.phase > 1
+    cap = {"theta": "x", "pole": [0.0, 2.0], "depth": 0.5, "phase": -1, "eta": 1.0, "gap": 1e-3}
+    more = [("pole", [1.0]), ("depth", None), ("depth", "inf")]
+    counts = {"asked": [-1], "lost": [0, 0], "all_lost": [1], "closed": [1], "largest": [9.0]}
+    parts = [("phases", x) for x in (*cap.items(), *more)]
+    parts += [("memory", x) for x in counts.items()] + [("queue", ("settled", 10**6))]
+    for part, (key, value) in parts:
+        wrong = good | {part: good[part] | {key: value}}
         with pytest.raises(StateError):
-            uli.restore(good | {key: value}, arms=BALL)
+            uli.restore(signed(wrong, arms=BALL), arms=BALL)
+    with pytest.raises(StateError):
+        uli.restore(good | {"schema": 9}, arms=BALL)
 
 
 def test_late_rewards_in_any_order_give_the_same_player():
@@ -208,7 +215,7 @@ def test_one_missing_outcome_widens_by_half_the_range():
     tau = (2 + 2.9 * 0.36) / 1.9
     kappa = ((3 * tau - 2) ** 2 + 3 * tau) / 4
     off = 0.5 / n * math.sqrt(d / (d + 1)) * (math.sqrt(kappa) + 1)
-    assert player.state()["eta"] == pytest.approx(2.0 * 0.36 + off)
+    assert player.state()["phases"]["eta"] == pytest.approx(2.0 * 0.36 + off)
 
 
 def test_missing_outcomes_of_unbounded_rewards_are_asked_for_again():

@@ -10,6 +10,7 @@ import pytest
 import uli_fast as uli
 from tests.naive import certificates as naive
 from tests.players.telling import tell
+from tests.support.signing import signed
 from uli_fast.errors import NoGuaranteeError, StateError
 from uli_fast.players import revived
 from uli_fast.players._certificate import Certificate
@@ -107,7 +108,7 @@ def test_the_bound_never_rises_and_is_never_looser_than_the_intervals(case):
         seen.add(c.bound)
     assert len(seen) > 1 and before < 0.9
     if lost:  # F was valid up to the first that is missing, and is not claimed any more
-        assert c.envelope == math.inf and player.state()["complete"] > 0
+        assert c.envelope == math.inf and player.state()["tally"]["complete"][0] > 0
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -133,7 +134,9 @@ def test_earlier_intervals_count():
     c = player.certificate()
     assert c.bound < 0.98 * said_by_intervals(player)
     later = SE(0.3).start(2)
-    later.load({**player.state(), "known": [[0.0, 0.0], [1.0, 1.0]]})  # had they been forgotten
+    later.load(player.state())
+    later.tally.known[:] = [[0.0], [1.0]]  # had they been forgotten
+    later._narrow()
     assert later.certificate().bound == pytest.approx(said_by_intervals(player))
 
 
@@ -153,11 +156,11 @@ def test_f_of_before_the_first_missing_outcome_stays():
     player = SE(0.3).start(2)
     for _ in range(500):
         tell(player, lambda a: 0.5)
-    player.known[:] = [[0.0], [1.0]]  # as if intervals were not to be had
+    player.tally.known[:] = [[0.0], [1.0]]  # as if intervals were not to be had
     F = player.certificate().envelope
     assert player.certificate().bound == F < 1.0
     player.tell_missing(player.ask().id, "gone")
-    player.known[:] = [[0.0], [1.0]]
+    player.tally.known[:] = [[0.0], [1.0]]
     c = player.certificate()
     assert c.envelope == math.inf and c.bound == F
 
@@ -176,9 +179,10 @@ def test_estimated_losses_tighten_the_bound_of_a_phase():
     again = revived(json.loads(json.dumps(player.state())))  # no outcomes lead to such a phase
     assert again.certificate() == player.certificate() and again.state() == player.state()
     for wrong in (-1.0, math.nan, "x"):
-        state = {**player.state(), "extra": {**player.state()["extra"], "least": wrong}}
+        state = player.state()
+        state["memory"]["least"] = [wrong]
         with pytest.raises(StateError):
-            revived(state)
+            revived(signed(state))
 
 
 def test_a_single_arm_of_a_set_is_the_best(monkeypatch):
@@ -198,8 +202,10 @@ def test_a_single_arm_of_a_set_is_the_best(monkeypatch):
             tell(player, lambda arm: float(np.array(arm) @ theta))
     assert seen[1] == 2.0 and seen[4] == 0.0
     for wrong in (-1.0, 1.0, math.nan, None, "x"):
+        state = player.state()
+        state["phases"]["gap"] = wrong
         with pytest.raises(StateError):
-            uli.restore({**player.state(), "gap": wrong}, arms=arms)
+            uli.restore(signed(state, arms=arms), arms=arms)
 
 
 # Contradictions.

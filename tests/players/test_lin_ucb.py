@@ -8,6 +8,7 @@ import pytest
 
 import uli_fast as uli
 from tests.learners.test_linear_elimination import drawer
+from tests.support.signing import signed
 from uli_fast.errors import ArgumentError, NoGuaranteeError, StateError, UliError
 from uli_fast.kernels.lin_ucb import REFRESH
 
@@ -88,7 +89,7 @@ def test_delays_are_those_of_the_page(seed):
             reward = float(arms[first.arm] @ THETA + 0.5 * rng.standard_normal())
             player.tell(first.id, reward)
             twin.take(first.arm, reward)
-    assert (player.asked > 0).sum() > 1
+    assert (player.tally.asked > 0).sum() > 1
 
 
 def test_matrices_are_inverted_again_as_often_as_in_the_kernel():
@@ -159,7 +160,7 @@ def test_intervals_allow_for_what_is_missing_on_a_range():
         else:
             player.tell(decision.id, reward)
         for other, instead in zip(full, (-1.0, 1.0, reward), strict=True):
-            other.asked[decision.arm] += 1
+            other.tally.asked[decision.arm] += 1
             other.queue.add(decision.arm)
             other.tell(decision.id, instead if lost else reward)
     low, high = player._unit_intervals()
@@ -193,12 +194,12 @@ def test_an_altered_state_is_refused():
     player.ask()
     for name, part in (("came", "mean"), ("came", "b"), ("asked", "square"), ("asked", "V")):
         state = json.loads(json.dumps(player.state()))
-        value = np.array(state["extra"][name][part])
+        value = np.array(state["memory"][name][part])
         value.flat[0] += 0.01
-        state["extra"][name][part] = value.tolist()
+        state["memory"][name][part] = value.tolist()
         with pytest.raises(StateError, match="contradicts itself"):
-            uli.restore(state)
-        state["extra"][name][part] = [0.0]
+            uli.restore(signed(state))
+        state["memory"][name][part] = [0.0]
         with pytest.raises(StateError):
             uli.restore(state)
 

@@ -135,7 +135,7 @@ def test_an_unknown_intercept_does_not_matter():
             tell(player, lambda a, rng=rng: float(100.0 + ARMS[a] @ THETA + rng.normal(0.0, 0.5)))
         assert player.certificate().assumes[-1].startswith("the mean of an arm a is c + <a, theta>")
         state = player.state()
-        assert state["extra"].pop("intercept") == at
+        assert state["start"].pop("intercept") == at and state.pop("hash")
         states.append((state, player.certificate()))
     assert states[0] == states[1]
 
@@ -200,7 +200,7 @@ class Shadow:
         n, units = blocks.quotas().copy(), blocks.units
         rows = zip(self.told, self.at, n, strict=True)
         means = np.array([np.mean(x[i : i + k]) if k else 0.0 for x, i, k in rows])
-        self.at += np.where(player.arm_state.active, player._phase_settled, 0)
+        self.at += np.where(player.arm_state.active, player.memory.settled, 0)
         self.state.active[:] = player.arm_state.active
         gaps = (self.means.max() - self.means) / units.scale
         arms = np.flatnonzero(self.state.active)
@@ -292,7 +292,7 @@ def test_the_certificate_of_a_look_has_what_is_missing():
     # Missing ones count as 0: means of .5, 1/6 and 5/12, and R = 1.
     pairs = [0.5 - 1 / 6 + 4 / 6, 0.5 - 5 / 12 + 1 / 6, 5 / 12 - 1 / 6 + 5 / 6]
     said = max(pairs) + c / w + player._phases.hidden
-    assert player._certified * 2.0 == pytest.approx(said, rel=1e-8)
+    assert player.memory.certified[0] * 2.0 == pytest.approx(said, rel=1e-8)
 
 
 def test_what_is_asked_beyond_a_block_counts_for_the_next():

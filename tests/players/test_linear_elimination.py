@@ -49,7 +49,7 @@ def test_what_is_asked_beyond_a_phase_counts_for_the_next():
         player.tell(decision.id, reward(t, decision.arm))
     assert player.phase == 2
     ahead = np.bincount([d.arm for d in decisions[first:]], minlength=4)
-    assert player._phase_settled.tolist() == np.where(player.arm_state.active, ahead, 0).tolist()
+    assert player.memory.settled.tolist() == np.where(player.arm_state.active, ahead, 0).tolist()
     left = sum(max(0, q - s) for q, s in zip(player.quotas.values(), ahead, strict=True))
     drive(player, left, reward, first + 40)
     assert player.phase == 3
@@ -65,7 +65,7 @@ def test_what_is_asked_far_ahead_is_not_learned_from_and_does_not_disturb():
     closed = player.phase
     assert player.certificate().round <= first + sum(player.quotas.values()) + 15_000
     needed = sum(player.quotas.values()) - int(
-        np.minimum(player._phase_settled, list(player.quotas.values())).sum()
+        np.minimum(player.memory.settled, list(player.quotas.values())).sum()
     )
     drive(player, needed, reward, first + 15_000)
     assert player.phase == closed + 1

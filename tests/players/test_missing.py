@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import uli_fast as uli
 from tests.naive import missing as naive
+from tests.support.signing import signed
 from uli_fast.errors import (
     ConflictingRewardError,
     NoGuaranteeError,
@@ -174,7 +175,7 @@ def test_a_phase_without_a_range_asks_again_and_keeps_its_quota():
     player.tell(d.id, 0.5)
     assert player.phase == 2
     # What arm 0 had beyond its quota counts for phase 2, if arm 0 is still there.
-    assert player._closed_mean.tolist() == [0.5, (0.5 * (m - 2) + 200.0) / m]
+    assert player.memory.mean.tolist() == [0.5, (0.5 * (m - 2) + 200.0) / m]
     assert player.arm_state.n[0] == m + 2 * player.arm_state.active[0]
 
 
@@ -301,10 +302,12 @@ def test_a_missing_outcome_beyond_the_quota_counts_in_the_next_phase():
     for _ in range(m):
         player.absorb(0, 1.0)
     player._absorb_missing(0)
-    assert player.phase_start.missing.tolist() == [0, 0] and player._early == [(0, None)]
+    assert (
+        player.phase_start.missing.tolist() == [0, 0] and str(player.memory.early) == "[(0, nan)]"
+    )
     for _ in range(m):
         player.absorb(1, 1.0)
-    assert player.phase == 2 and player._closed_missing.tolist() == [0.0, 0.0]
+    assert player.phase == 2 and player.memory.missing.tolist() == [0.0, 0.0]
     assert player.phase_start.missing.tolist() == [1, 0]
     assert player.arm_state.n.tolist() == [m + 1, m]
 
@@ -431,15 +434,15 @@ def test_wrong_states_are_refused():
     drive(player, lambda a, i: float(i % 2), 50)
     state = player.state()
     for wrong in (
-        {"missing": [[1, "x"]]},
-        {"missing": [[99, "x"]]},
-        {"missing": [[1]]},
-        {"lost": [5, 0]},
-        {"lost": [-1, 1]},
-        {"omitted": [1, 0]},
+        {"queue": state["queue"] | {"missing": [[1, "x"]]}},
+        {"queue": state["queue"] | {"missing": [[99, "x"]]}},
+        {"queue": state["queue"] | {"missing": [[1]]}},
+        {"tally": state["tally"] | {"lost": [5, 0]}},
+        {"tally": state["tally"] | {"lost": [-1, 1]}},
+        {"tally": state["tally"] | {"omitted": [1, 0]}},
     ):
         with pytest.raises(StateError):
-            uli.restore({**state, **wrong})
+            uli.restore(signed({**state, **wrong}))
 
 
 def test_no_mean_is_shown_that_its_interval_excludes():

@@ -16,6 +16,7 @@ from tests.support.draws import draws
 from tests.support.examples import actions_of
 from tests.support.models import TableSource, draw_table
 from tests.support.patience import PATIENCE
+from tests.support.signing import signed
 from uli_fast._support.streams import stream
 from uli_fast.errors import (
     ArgumentError,
@@ -152,10 +153,10 @@ class TestDecisions:
                 actions.append(int(action))
             player.tell(decision.id, states, actions)
         log = run.look_log()
-        looks = [x for x in player._openings if x < T]
+        looks = [x for x in player.memory.openings if x < T]
         assert (log.first - 1).tolist() == looks and len(looks) > 10
-        same_look = len(looks) == len(player._openings)
-        assert not same_look or np.array_equal(player._facts[:4], log.facts[-1, :4])
+        same_look = len(looks) == len(player.memory.openings)
+        assert not same_look or np.array_equal(player.memory.facts[:4], log.facts[-1, :4])
         assert (player._boxes.n == run.boxes.n).all()
         assert (player._boxes.seen == run.boxes.seen).all()
         assert (player.active == log.left).all() or not same_look
@@ -194,10 +195,10 @@ class TestDecisions:
         block = player.ask(room)
         for decision in block[:-1]:
             player.tell(decision.id, *walk(SMALL, decision.policy, rng))
-        assert player.state()["facts"] == before["facts"] and player.room == 0
+        assert player.state()["memory"]["facts"] == before["memory"]["facts"] and player.room == 0
         assert all(np.array_equal(d.policy, block[0].policy) for d in block)
         player.tell(block[-1].id, *walk(SMALL, block[-1].policy, rng))
-        assert len(player.state()["openings"]) == len(before["openings"]) + 1
+        assert len(player.memory.openings) == len(before["memory"]["openings"]) + 1
         assert not block[0].policy.flags.writeable
 
     @pytest.mark.parametrize("play", PLAYS)
@@ -213,7 +214,7 @@ class TestDecisions:
                     player.tell(block[i].id, *outcomes[i])
             states.append(player.state())
         assert states[0] == states[1] == states[2] == states[3]
-        assert len(states[0]["openings"]) > 10
+        assert len(states[0]["memory"]["openings"]) > 10
 
     @pytest.mark.parametrize("pooled", [False, True])
     def test_rewards_of_one_stage_are_those_of_all(self, pooled):
@@ -260,6 +261,7 @@ class TestSaving:
         chances = np.array(state["policies"])[..., 0]
         k, h, s = np.argwhere((chances > 0.01) & (chances < 0.99))[0]
         state["policies"][k][h][s][0] += 1e-14
+        state = signed(state)
         assert uli.restore(state).state() == state
         state["policies"][k][h][s][0] += 1e-3
         with pytest.raises(StateError, match="policies"):
@@ -277,27 +279,27 @@ class TestSaving:
             state = json.loads(json.dumps(good))
             change(state)
             with pytest.raises(StateError):
-                uli.restore(state)
+                uli.restore(signed(state))
 
-        spoiled(lambda x: x["openings"].pop())
-        spoiled(lambda x: x["openings"].append(10**9))
-        spoiled(lambda x: x["openings"].__setitem__(1, x["openings"][1] + 1))
-        spoiled(lambda x: x["decisions"].__setitem__(0, 1))
-        spoiled(lambda x: x["decisions"].append(0))
-        spoiled(lambda x: x["episodes"].__setitem__(0, None))
-        spoiled(lambda x: x["episodes"][0].__setitem__(0, 7))
-        spoiled(lambda x: x["episodes"][0].__setitem__(0, -1))
-        spoiled(lambda x: x["episodes"][0].append(0))
-        spoiled(lambda x: x["episodes"].__setitem__(0, "ab"))
-        spoiled(lambda x: x["facts"].__setitem__(0, 0.0))
-        spoiled(lambda x: x["facts"].__setitem__(0, None))
-        spoiled(lambda x: x["facts"].__setitem__(3, math.nan))
+        spoiled(lambda x: x["memory"]["openings"].pop())
+        spoiled(lambda x: x["memory"]["openings"].append(10**9))
+        spoiled(lambda x: x["memory"]["openings"].__setitem__(1, x["memory"]["openings"][1] + 1))
+        spoiled(lambda x: x["queue"]["decisions"].__setitem__(0, 1))
+        spoiled(lambda x: x["queue"]["decisions"].append(0))
+        spoiled(lambda x: x["queue"]["outcomes"].__setitem__(0, None))
+        spoiled(lambda x: x["queue"]["outcomes"][0].__setitem__(0, 7))
+        spoiled(lambda x: x["queue"]["outcomes"][0].__setitem__(0, -1))
+        spoiled(lambda x: x["queue"]["outcomes"][0].append(0))
+        spoiled(lambda x: x["queue"]["outcomes"].__setitem__(0, "ab"))
+        spoiled(lambda x: x["memory"]["facts"].__setitem__(0, 0.0))
+        spoiled(lambda x: x["memory"]["facts"].__setitem__(0, None))
+        spoiled(lambda x: x["memory"]["facts"].__setitem__(3, math.nan))
         spoiled(lambda x: x["policies"].pop())
-        spoiled(lambda x: x.update(settled=1))
-        spoiled(lambda x: x.update(rewards=[[0.0]]))
-        spoiled(lambda x: x.update(successors=[[False]]))
-        spoiled(lambda x: x.update(missing=[[1, "lost"]]))
-        spoiled(lambda x: x.pop("facts"))
+        spoiled(lambda x: x["queue"].update(settled=1))
+        spoiled(lambda x: x["start"].update(rewards=[[0.0]]))
+        spoiled(lambda x: x["start"].update(successors=[[False]]))
+        spoiled(lambda x: x["queue"].update(missing=[[1, "lost"]]))
+        spoiled(lambda x: x["memory"].pop("facts"))
 
 
 def spoiled_episodes():
@@ -359,7 +361,7 @@ class TestErrors:
             assert refused.value.argument == "states" and player.state() == before
         player.tell(1, [*states, 1], actions)
         assert player.state() != before
-        assert player.state()["episodes"] == [states]  # a state after the last stage is not kept
+        assert player.queue.outcomes == [tuple(states)]  # a state after the last stage is not kept
         player.tell(1, states, actions)  # the same, then
         assert through_json(player).state() == player.state()
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
+from tests.support.signing import signed
 from uli_fast.errors import (
     ArgumentError,
     NoGuaranteeError,
@@ -14,6 +15,7 @@ from uli_fast.errors import (
     UliError,
     UnsupportedError,
 )
+from uli_fast.players import revived
 
 MEANS = np.array([0.8, 0.7, 0.3])
 
@@ -146,17 +148,17 @@ def test_optimistic_players_have_no_certificate():
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda s: s.pop("arms"),
+        lambda s: s.pop("queue"),
         lambda s: s.update(schema=99),
         lambda s: s["learner"].update(type="os.system"),
         lambda s: s["learner"].update(delta=2.0),
-        lambda s: s["arms"].append(0),
-        lambda s: s["rewards"].__setitem__(0, 7.0),
-        lambda s: s["rewards"].__setitem__(0, None),
-        lambda s: s["state"].update(n=[1]),
-        lambda s: s["state"].update(n=["a", "b", "c"]),
-        lambda s: s.update(settled=10**6),
-        lambda s: s.update(labels=[]),
+        lambda s: s["queue"]["decisions"].append(0),
+        lambda s: s["queue"]["outcomes"].__setitem__(0, 7.0),
+        lambda s: s["queue"]["outcomes"].__setitem__(0, None),
+        lambda s: s["arms"].update(n=[1]),
+        lambda s: s["arms"].update(n=["a", "b", "c"]),
+        lambda s: s["queue"].update(settled=10**6),
+        lambda s: s["start"].update(arms={"number": 0}),
     ],
 )
 def test_damaged_states_are_refused(damage):
@@ -165,7 +167,44 @@ def test_damaged_states_are_refused(damage):
     state = json.loads(json.dumps(player.state()))
     damage(state)
     with pytest.raises(StateError):
+        uli.restore(signed(state))
+
+
+def test_a_state_is_whole_or_refused():
+    player = uli.BettingElimination(0.3).start(3)
+    drive(player, table(100), 20)
+    state = json.loads(json.dumps(player.state()))
+    for place, wrong in (
+        (("hash",), "0" * 64),
+        (("hash",), None),
+        (("arms", "total", 0), 0.25 + state["arms"]["total"][0]),
+        (("learner", "delta"), 0.31),
+        (("queue", "seen", 3), 2),
+        (("memory", "sweeps", "epochs", 0, 1), 0.25),
+    ):
+        other = json.loads(json.dumps(state))
+        inside = other
+        for key in place[:-1]:
+            inside = inside[key]
+        inside[place[-1]] = wrong
+        for look in (uli.restore, revived):
+            with pytest.raises(StateError, match="is not whole: its hash is another"):
+                look(other)
+    del state["hash"]
+    with pytest.raises(StateError, match="hash"):
         uli.restore(state)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, "nan", "-inf", "x", True, None, 10**30, []])
+def test_a_part_of_a_state_fits_or_is_refused(value):
+    player = uli.PhasedElimination(0.3).start(3)
+    drive(player, table(100), 20)
+    state = json.loads(json.dumps(player.state()))
+    for part, name in (("arms", "n"), ("arms", "total"), ("memory", "missing"), ("tally", "known")):
+        wrong = json.loads(json.dumps(state))
+        wrong[part][name][0] = value
+        with pytest.raises(StateError):
+            uli.restore(signed(wrong))
 
 
 def test_states_that_are_no_mapping_are_refused():
@@ -238,6 +277,6 @@ def test_an_mdp_in_place_of_its_rewards_is_told_so():
 @pytest.mark.parametrize("name", ["known", "complete"])
 def test_a_state_without_what_was_known_is_refused(name):
     state = uli.SuccessiveElimination(0.1).start(2).state()
-    del state[name]
+    del state["tally"][name]
     with pytest.raises(uli.errors.StateError, match=name):
         uli.restore(state)

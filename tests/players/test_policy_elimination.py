@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import uli_fast as uli
 from tests.support.draws import draws
+from tests.support.signing import signed
 from uli_fast._support.streams import stream
 from uli_fast.errors import (
     ArgumentError,
@@ -131,7 +132,8 @@ def test_immediate_tells_give_the_decisions_of_the_simulation(problem, method):
     assert len(run.notes) == player.phase > 5
     assert player.active == run.active.count < run.notes[0].policies
     assert (player.policies == run.active.policies).all()
-    assert (sum(np.array(N) for N, _, _ in player.state()["counts"]) == runs.visits[0]).all()
+    counts = [*player.closed.N, player._model.N]
+    assert (sum(counts) == runs.visits[0]).all()
 
 
 def test_the_simulation_s_own_schedule_is_followed(real_phases):
@@ -239,9 +241,9 @@ def test_a_phase_waits_for_its_whole_quota_and_leaves_out_what_is_asked_beyond_i
     assert player.phase == 1 and player.pending == (1,)
     player.tell(*told[0])
     assert player.phase == 2 and player.pending == ()
-    (N, N3, starts), now = player.state()["counts"]
+    ((N,), (N3,), (starts,)) = player.closed
     assert sum(starts) == n and np.sum(N) == 2 * n and np.sum(N3) == n
-    assert not np.any(now[0])
+    assert not np.any(player.state()["model"]["N"])
     drive(player, world, player.quota - 1)
     assert player.phase == 2
     drive(player, world, 1)
@@ -286,7 +288,7 @@ def test_the_guarantee_counts_the_policies_that_differ(real_phases):
     assert some.active == 2**7
     assert not some.policies[:, 0, :2].any()
     for one, about in ((player, SPARSE), (full, (3, 2, 3))):
-        one._learned = 10**12
+        one.memory.learned[0] = 10**12
         assert one.certificate().envelope == LEARNER.guarantee(about).bound(10**12 + 1) < 1.0
 
 
@@ -302,7 +304,7 @@ def test_recommendations_are_the_best_of_the_naive_estimates():
     for episodes in (1, 50, 65, 80):
         before = player.policies
         drive(player, world, episodes)
-        N, N3, starts = (np.array(x) for x in player.state()["counts"][-2])
+        N, N3, starts = (counts[-1] for counts in player.closed)
         P = N3 / np.maximum(N, 1)[..., None]
         V = values(before, problem.unit_rewards, P, np.zeros_like(P[..., 0]))
         naive = V @ starts / starts.sum()
@@ -459,40 +461,49 @@ def saved_in_the_middle():
 def test_contradictory_truncated_and_foreign_states_are_refused():
     saved = saved_in_the_middle()
     assert uli.restore(saved).state() == saved
-    for key in saved:
+    queue, memory = saved["queue"], saved["memory"]
+    for key in ("schema", "learner", "range", "own", "start", "hash"):
         with pytest.raises(StateError):
             uli.restore({k: v for k, v in saved.items() if k != key})
+    places = [(key,) for key in saved if key not in ("own", "hash")]
+    whole = ("queue", "memory", "model", "closed")
+    places += [(part, key) for part in whole for key in saved[part]]
+    for place in places:
         for nonsense in (None, "x", -1, [], [[]], {}, math.nan, 10**30):
+            if place == ("memory", "openings") or nonsense != -1:
+                with pytest.raises(StateError):
+                    uli.restore(signed(altered(saved, place, lambda _, x=nonsense: x)))
+        cut = altered(saved, place, lambda x: x[:-1] if isinstance(x, list) else x)
+        if cut != saved and place != ("queue", "missing"):
             with pytest.raises(StateError):
-                uli.restore(saved | {key: nonsense})
-        if isinstance(saved[key], list):
-            with pytest.raises(StateError):
-                uli.restore(saved | {key: saved[key][:-1]})
-    last = len(saved["decisions"]) - 1
+                uli.restore(signed(cut))
+    last = len(queue["decisions"]) - 1
     beyond, active = len(saved["policies"]), uli.restore(saved).policies.tolist()
     eliminated = next(i for i, policy in enumerate(saved["policies"]) if policy not in active)
-    second = saved["openings"][1]
-    early = min({n for n, _ in saved["decisions"]} - {n for n, _ in saved["decisions"][second:]})
-    assert saved["episodes"][121] is None and not SPARSE.decision_points[0, 1]
+    second = memory["openings"][1]
+    early = min({n for n, _ in queue["decisions"]} - {n for n, _ in queue["decisions"][second:]})
+    assert queue["outcomes"][121] is None and not SPARSE.decision_points[0, 1]
     every = np.ones((3, 3), int).tolist()
     for wrong in (
-        altered(saved, ("episodes", 5, 1), lambda s: (s + 1) % 3),
-        altered(saved, ("counts", 0, 0, 0, 0, 0), lambda n: n + 1),
-        altered(saved, ("openings", 1), lambda n: n + 1),
-        altered(saved, ("decisions", last, 0), lambda n: -1),
-        altered(saved, ("decisions", last, 0), lambda n: beyond),
-        altered(saved, ("decisions", 121, 0), lambda n: eliminated),
+        altered(saved, ("queue", "outcomes", 5, 1), lambda s: (s + 1) % 3),
+        altered(saved, ("model", "N", 0, 0, 0), lambda n: n + 1),
+        altered(saved, ("closed", "N", 0, 0, 0, 0), lambda n: n + 1),
+        altered(saved, ("memory", "openings", 1), lambda n: n + 1),
+        altered(saved, ("queue", "decisions", last, 0), lambda n: -1),
+        altered(saved, ("queue", "decisions", last, 0), lambda n: beyond),
+        altered(saved, ("queue", "decisions", 121, 0), lambda n: eliminated),
         altered(saved, ("policies", early, 0, 1), lambda a: 1),
         altered(saved, ("policies", 0, 1, 1), lambda a: 7),
         altered(saved, ("top", 0), lambda x: 4.0),
-        saved | {"overlapped": False},
+        altered(saved, ("memory", "overlapped", 0), lambda x: 0),
+        altered(saved, ("queue", "seen", 130), lambda n: n - 1),
         saved | {"policies": [*saved["policies"], every]},
         altered(saved, ("policies", 0), lambda policy: every),
         uli.SuccessiveElimination(0.1).start(2).state() | {"learner": saved["learner"]},
         saved | {"learner": uli.SuccessiveElimination(0.1).start(2).state()["learner"]},
     ):
         with pytest.raises(StateError):
-            uli.restore(wrong)
+            uli.restore(signed(wrong))
 
 
 def test_an_altered_place_is_refused_or_taken_as_it_is():
@@ -503,7 +514,7 @@ def test_an_altered_place_is_refused_or_taken_as_it_is():
     refused = 0
     for _ in range(250):
         place, change = places[rng.integers(len(places))], changes[rng.integers(len(changes))]
-        wrong = altered(saved, place, change)
+        wrong = signed(altered(saved, place, change))
         try:
             assert uli.restore(wrong).state() == wrong, place
         except StateError:

@@ -11,9 +11,9 @@ from uli_fast.players._queue import DecisionQueue
 
 
 def queue(n=0):
-    found = DecisionQueue("arms", "rewards", "reward")
+    found = DecisionQueue("reward", int)
     for i in range(n):
-        assert found.add(f"arm {i}") == i + 1
+        assert found.add(100 + i) == i + 1
     return found
 
 
@@ -36,7 +36,7 @@ def test_outcomes_are_taken_in_by_the_order_of_decisions_whatever_order_they_com
         ahead = next((j for j in range(6) if j not in known), 6)
         assert len(seen) == found.settled == ahead and found.waiting == (ahead < 6)
         assert found.pending == tuple(j + 1 for j in range(6) if j not in known)
-    assert seen == [(f"arm {i}", None if i in lost else 10 + i) for i in range(6)]
+    assert seen == [(100 + i, None if i in lost else 10 + i) for i in range(6)]
 
 
 def test_telling_the_same_again_is_nothing_new_and_something_else_is_refused():
@@ -60,7 +60,7 @@ def test_what_is_refused_leaves_no_trace():
     found = queue(1)
     with pytest.raises(ArgumentError):
         found.tell_missing(0, 3)
-    assert found.pending == (1,) and found.saved() == queue(1).saved()
+    assert found.pending == (1,) and found.save() == queue(1).save()
 
 
 @pytest.mark.parametrize("id", [0, 3, -1, 1.0, "1", None])
@@ -73,8 +73,8 @@ def test_settling_stops_where_it_is_told_to():
     found = queue(3)
     for i in range(3):
         found.tell(i, i)
-    assert taken(found, 2) == [("arm 0", 0), ("arm 1", 1)]
-    assert taken(found) == [("arm 2", 2)] and taken(found) == []
+    assert taken(found, 2) == [(100, 0), (101, 1)]
+    assert taken(found) == [(102, 2)] and taken(found) == []
 
 
 def test_what_is_taken_back_can_be_told_otherwise():
@@ -84,12 +84,12 @@ def test_what_is_taken_back_can_be_told_otherwise():
     found.take_back(0, 0)
     assert found.pending == (1, 2) and found.tell_missing(0, "gone")
     found.take_back(0, 0)
-    assert found.tell(0, 2) and taken(found) == [("arm 0", 2)]
+    assert found.tell(0, 2) and taken(found) == [(100, 2)]
 
 
 def spoken():
     """Return a queue of pairs: one is settled, one awaited, one missing, one told too early."""
-    found = DecisionQueue("decisions", "episodes", "states")
+    found = DecisionQueue("states", tuple)
     for i in range(4):
         found.add((i, 7))
     found.tell(0, (0, 1))
@@ -99,17 +99,19 @@ def spoken():
     return found
 
 
-def test_a_saved_queue_comes_back_with_the_names_of_its_player():
+def test_a_saved_queue_comes_back():
     found = spoken()
-    saved = json.loads(json.dumps(found.saved()))
+    saved = json.loads(json.dumps(found.save()))
     assert saved == {
         "decisions": [[0, 7], [1, 7], [2, 7], [3, 7]],
-        "episodes": [[0, 1], None, None, [1, 1]],
+        "outcomes": [[0, 1], None, None, [1, 1]],
         "missing": [[3, "gone"]],
+        "seen": [0, 0, 0, 0],
         "settled": 1,
+        "forgotten": [0, 0],
     }
-    again = DecisionQueue("decisions", "episodes", "states")
-    again.load(saved, tuple, tuple)
+    again = DecisionQueue("states", tuple)
+    again.load(saved)
     assert vars(again) == vars(found)
     again.tell(1, (0, 0))
     assert len(taken(again)) == 3
@@ -127,27 +129,29 @@ def test_a_saved_queue_comes_back_with_the_names_of_its_player():
         {"missing": [[3, ""]]},
         {"missing": [[3, "gone"], [3, "lost"]]},
         {"missing": {"3": "gone"}},
-        {"episodes": [[0, 1]]},
+        {"outcomes": [[0, 1]]},
+        {"decisions": [[0, 7], [1, 7], [2, 7], [3, "7"]]},
+        {"seen": [0, 0, 0]},
+        {"seen": [0, 0, 1, 0]},
+        {"seen": [1, 1, 1, 1]},
+        {"seen": [0, 0, 0, -1]},
+        {"seen": [0, 0, 0, 1.0]},
     ],
 )
 def test_a_saved_queue_that_contradicts_itself_is_refused(change):
     with pytest.raises(ArgumentError):
-        DecisionQueue("decisions", "episodes", "states").load(
-            spoken().saved() | change, tuple, tuple
-        )
+        DecisionQueue("states", tuple).load(spoken().save() | change)
 
 
 def test_a_list_is_wanted_of_what_is_missing():
     with pytest.raises(StateError, match="must be a list"):
-        DecisionQueue("decisions", "episodes", "states").load(
-            spoken().saved() | {"missing": "gone"}, tuple, tuple
-        )
+        DecisionQueue("states", tuple).load(spoken().save() | {"missing": "gone"})
 
 
 def test_a_copy_is_told_everything_and_has_settled_nothing():
-    found, other = DecisionQueue("decisions", "episodes", "states"), spoken()
+    found, other = DecisionQueue("states", tuple), spoken()
     found.copy(other)
-    assert found.saved() == other.saved() | {"settled": 0}
+    assert found.save() == other.save() | {"settled": 0}
     found.tell(1, (5, 5))
     assert other.outcomes[1] is None
     fresh = queue(3)
@@ -177,8 +181,8 @@ def test_what_is_forgotten_is_asked_of_somebody_else(order, lost, moments):
         for j in range(6):
             assert short.became(j) == whole.became(j)
     again = queue()
-    again.load(json.loads(json.dumps(short.saved())), str, int)
-    assert again.saved() == short.saved() and again.forgotten == short.forgotten
+    again.load(json.loads(json.dumps(short.save())))
+    assert again.save() == short.save() and again.forgotten == short.forgotten
 
 
 def test_what_is_forgotten_is_settled_and_not_held():
@@ -187,8 +191,8 @@ def test_what_is_forgotten_is_settled_and_not_held():
         found.tell_missing(i, "gone") if i == 1 else found.tell(i, 10 + i)
     taken(found, 2)
     assert found.forget() == 2 and found.forget() == 0
-    assert found.decisions == ["arm 2", "arm 3"] and found.missing == {}
-    assert found.saved()["forgotten"] == [2, 1]
+    assert found.decisions == [102, 103] and found.missing == {}
+    assert found.save()["forgotten"] == [2, 1]
     with pytest.raises(StateError, match="was forgotten"):
         found.tell(0, 10)
     found.recall = [(10, None), (None, "gone")].__getitem__
@@ -197,7 +201,7 @@ def test_what_is_forgotten_is_settled_and_not_held():
         found.tell(0, 11)
     with pytest.raises(ConflictingRewardError):
         found.tell(1, 11)
-    assert taken(found) == [("arm 2", 12)] and found.add("arm 4") == 5
+    assert taken(found) == [(102, 12)] and found.add(104) == 5
 
 
 @pytest.mark.parametrize("forgotten", [[-1, 0], [3, 4], [2], "x", [0.5, 0], [5, 0]])
@@ -206,6 +210,22 @@ def test_what_was_forgotten_must_make_sense(forgotten):
     found.tell(0, 1)
     taken(found)
     found.forget()
-    saved = found.saved() | {"forgotten": forgotten}
+    saved = found.save() | {"forgotten": forgotten}
     with pytest.raises((ArgumentError, ValueError)):
-        queue().load(saved, str, int)
+        queue().load(saved)
+
+
+def test_a_queue_knows_how_much_was_settled_when_a_decision_was_asked_for():
+    found = queue(2)
+    found.tell(0, 1)
+    taken(found)
+    found.add(7)
+    found.tell(2, 1)
+    taken(found)
+    found.add(8)
+    found.tell(1, 1)
+    taken(found)
+    found.add(9)
+    assert found.seen == [0, 0, 1, 1, 3]
+    found.forget()
+    assert found.seen == [1, 3] and found.save()["seen"] == [1, 3]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import uli_fast as uli
+from tests.support.signing import signed
 from uli_fast.learners import spanner_elimination as module
 
 THETA = np.array([0.8, -0.3])
@@ -82,12 +83,18 @@ def test_altered_states_are_refused(learner):
     player = learner.start(BALL)
     drive(player, 100, noisy(1))
     good = player.state()
-    changes = {"theta": "x", "inverse": "x", "best": "x", "n": -1, "asked": -1, "phase": -1}
+    phases = {"theta": "x", "spanner": {}, "best": "x", "phase": -1, "gap": 9.0}
     if learner.schedule == "sharp":
-        changes |= {"error": -1.0, "ends": [[0.0, 0.0], [1.0]], "lost": [1, 0], "all_lost": 1}
-    for key, value in (*changes.items(), ("arms", []), ("settled", 10**6), ("schema", 9)):
+        phases |= {"error": -1.0, "low": [0.0, 0.0], "high": [1.0]}
+    counts = {"n": [-1], "asked": [-1], "lost": [1, 0], "all_lost": [1], "again": [0], "sums": []}
+    parts = [("phases", x) for x in phases.items()] + [("memory", x) for x in counts.items()]
+    parts += [("queue", ("settled", 10**6))]
+    for part, (key, value) in parts:
+        wrong = good | {part: good[part] | {key: value}}
         with pytest.raises(uli.errors.StateError):
-            uli.restore(good | {key: value}, arms=BALL)
+            uli.restore(signed(wrong, arms=BALL), arms=BALL)
+    with pytest.raises(uli.errors.StateError):
+        uli.restore(good | {"schema": 9}, arms=BALL)
 
 
 def test_an_oracle_of_ones_own_is_restored_onto_another_instance(learner):
@@ -178,7 +185,7 @@ def test_missing_outcomes_of_bounded_rewards_count_at_their_worst(k):
         size, n, before = phases._size, player.quota, len(player.queue.missing)
         missing_every(player, k, m, worst)
         lost = len(player.queue.missing) - before
-        assert lost and player.lost == len(player.queue.missing) and player._again == []
+        assert lost and player.lost == len(player.queue.missing) and player.memory.again == []
         each = phases.error - size.error(*widths, n)
         assert each == pytest.approx(lost / len(D) / n * D[real].sum(), rel=0.5)  # nearly evenly
         assert phases.in_time == (phases.error <= 0.6**m)

@@ -260,7 +260,7 @@ def test_batches_and_single_calls_may_be_mixed(path):
     with uli.Study.open(path) as study:
         bare = learner().start(ARMS)
         assert len(study.history()) == 40 and len(study.pending()) == 0
-        assert study._replay.player.asked.sum() == 40
+        assert study._replay.player.tally.asked.sum() == 40
         for record in study.history()[:12]:  # as the clinic did, two patients late
             assert bare.ask().arm == record.arm
             if record.id > 2:

@@ -12,6 +12,7 @@ from tests.study.clinic import ARMS, treat, treat_many
 from tests.study.live import AT_ONCE, LEARNERS, SE, asked, outcome, same, settled_state
 from tests.study.test_crash import essence, said
 from tests.study.test_damage import contents
+from tests.support.signing import signed
 from uli_fast.errors import ConflictingRewardError, StateError, StudyDivergedError, StudyError
 from uli_fast.study import journal, snapshots
 from uli_fast.study.replay import StudyReplay
@@ -138,6 +139,8 @@ def rewritten(path, change, at=-1):
     ).fetchone()
     content = json.loads(text)
     change(content)
+    if "state" in content:
+        content["state"] = signed(content["state"])
     text = json.dumps(content)
     connection.execute(
         "UPDATE snapshot SET content = ?, hash = ? WHERE sequence = ?",
@@ -225,16 +228,16 @@ FORGED = {
     "another study": put("study", "0" * 64),
     "another event": put("chain", "0" * 64),
     "no state": lambda content: content.pop("state"),
-    "a decision too many": put("state", "asked", 0, lambda x: x + 1),
-    "more forgotten": put("state", "forgotten", lambda x: [x[0] + 1, x[1]]),
+    "a decision too many": put("state", "tally", "asked", 0, lambda x: x + 1),
+    "more forgotten": put("state", "queue", "forgotten", lambda x: [x[0] + 1, x[1]]),
     "nobody waits": put("waiting", []),
     "somebody else waits": put("waiting", [[1, 2]]),
     "nonsense waits": put("waiting", [["x", []]]),
     "counts of others": put("counts", [[0, 0, 0]] * 3),
     "too few counts": put("counts", [[0, 0, 0]]),
-    "an arm that is gone": put("state", "state", "active", [True, False, True]),
-    "a bomb": put("state", "arms", [10**9] * 5),
-    "not finite": put("state", "largest", 1e999),
+    "an arm that is gone": put("state", "arms", "active", [True, False, True]),
+    "a bomb": put("state", "queue", "decisions", [10**9] * 5),
+    "not finite": put("state", "tally", "largest", [1e999]),
 }
 
 
@@ -257,7 +260,7 @@ def test_totals_with_the_right_hash_are_found_by_what_follows_or_by_the_audit(pa
             d = study.ask(f"p{i}")
             study.tell(d.id, 0.6 - 0.2 * d.arm)
         known = settled_state(study._replay.player)
-    swap = put("state", "state", "total", lambda x: x[::-1])
+    swap = put("state", "arms", "total", lambda x: x[::-1])
     rewritten(path, swap)
     with pytest.raises(StudyDivergedError, match=r"snapshot of event 120 is not what the"):
         uli.Study.audit(path)
@@ -273,7 +276,7 @@ def test_decisions_that_come_out_otherwise_tell_on_a_snapshot(path, played):
             study.tell(d.id, float(d.arm == 0))
     known = known_of(path)
     for at in (0, 1):
-        rewritten(path, put("state", "state", "total", lambda x: x[::-1]), at)
+        rewritten(path, put("state", "arms", "total", lambda x: x[::-1]), at)
     opened_right(path, known, played, 130)
 
 

@@ -243,17 +243,18 @@ def live(rng, learner, arms, theta, sigma, tally):
     player.certificate()  # which may be refused for these arms
     means = np.array([float(inner(theta, arm)) for arm in arms])
     gaps = exact_gaps(theta, arms)
-    player.largest = float(np.abs(means).max() + 10.0 * sigma)
+    player.tally.largest[0] = np.abs(means).max() + 10.0 * sigma
     active, claims = player.arm_state.active, 0
     for _ in range(int(rng.integers(1, 250 if learner.schedule == "sharp" else 20))):
         n = player._phases.quotas().copy()
         if active.sum() == 1 or n.sum(dtype=float) > 1e15:
             break
-        player._phase_sums[:] = n * means + np.sqrt(n) * sigma * rng.standard_normal(len(arms))
+        player.memory.sums[:] = n * means + np.sqrt(n) * sigma * rng.standard_normal(len(arms))
         player._close()  # and what a player does when the last outcome has come
         player._narrow()
-        player._certified = min(player._certified, player._realised())
-        player._closed += int(n.sum())
+        certified = player.memory.certified
+        certified[0] = min(certified[0], player._realised())
+        player.memory.closed[0] += n.sum()
         try:
             said = player.certificate()
         except NoGuaranteeError:

@@ -195,18 +195,6 @@ def play_singly(
 
 
 @lean_kernel
-def fill_bounds(state: ArmState, bounds: Bounds, delta: float, R: float) -> None:
-    """Write the bounds of all arms played so far into ``bounds``.
-
-    For players: a tuple of arrays that Python allocates. One that a kernel returns is made into
-    Python objects after it, and an interrupt (Ctrl-C) in the middle of that ends the process.
-    """
-    for a in range(state.n.shape[0]):
-        if state.n[a] > 0:
-            bound(state, bounds, a, delta, R)
-
-
-@lean_kernel
 def room_to_spread(state: ArmState, n: int, delta: float, R: float) -> float:
     """Return by how much the spread of the sums may surely grow, all counts being n.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -105,18 +104,6 @@ class ArmLearner(Learner):
         bounds = _check.reward_range(low, high)
         _check.unit_noise(self.R, bounds)
         return self._player(_check.labels("arms", arms), *bounds)
-
-    def starter(
-        self, state: Mapping[str, Any], bounds: tuple[float, float], arms: Any
-    ) -> Callable[[], Player]:
-        """Return what starts a player as the one of a saved state was started."""
-        labels = state["labels"]
-        numbered = labels == list(range(len(labels)))
-        return partial(self.revive, len(labels) if numbered else labels, *bounds, state["extra"])
-
-    def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> Player:
-        """Start a player again, as a saved state describes it."""
-        return self.start(arms, low=low, high=high)
 
     def _player(self, labels: Labels, low: float, high: float) -> Player:
         raise NotImplementedError

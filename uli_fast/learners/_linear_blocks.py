@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uli_fast._typing import F64, I64
-from uli_fast.errors import DesignError, StateError
+from uli_fast.errors import DesignError
 from uli_fast.geometry import designs
 from uli_fast.guarantees.linear_blocks import EXACT_PAIRS, FLAT, HIDDEN, TOLERANCE, LinearBlocks
 from uli_fast.learners._linear import Units
@@ -172,25 +171,12 @@ class SharpBlocks:
             self.values[on] = self.lin.C[on, :rank] @ self.lin.s[:rank] / J
             self.errors[on] = self.lin.error[on] / J
 
-    def _changing(self) -> dict[str, Any]:
+    def changing(self) -> dict[str, Any]:
         """Return the arrays that change in a run; what F allows for does not."""
         from uli_fast.kernels.linear import blocks as kernel
 
         lin = self.lin._replace(facts=self.lin.facts[: kernel.ALLOWED])
         return {name: x for name, x in lin._asdict().items() if name not in FIXED}
-
-    def saved(self) -> dict[str, Any]:
-        """Return what changes in a run, as JSON has it."""
-        return {name: x.tolist() for name, x in self._changing().items()}
-
-    def load(self, saved: Mapping[str, Any]) -> None:
-        """Take over what ``saved`` returned."""
-        for name, array in self._changing().items():
-            values = np.asarray(saved[name], array.dtype)
-            if values.shape != array.shape:
-                raise StateError("state", f"{name} has another shape")
-            array[...] = values
-        self._quotas = None
 
     @property
     def hidden(self) -> float:

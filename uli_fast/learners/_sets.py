@@ -7,9 +7,8 @@ on infinitely many arms has to remember is its list of blocks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -17,7 +16,6 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._check import Bounds
 from uli_fast._typing import F64, I64, U64
-from uli_fast.errors import StateError
 from uli_fast.learners._base import Learner
 from uli_fast.learners._linear import noise_of
 from uli_fast.learners._setting import LearnerSetting
@@ -153,15 +151,6 @@ class SetLearner(Learner):
     ) -> SetPlayer:
         """Begin live decisions on an arm set."""
         raise NotImplementedError
-
-    def starter(
-        self, state: Mapping[str, Any], bounds: tuple[float, float], arms: Any
-    ) -> Callable[[], SetPlayer]:
-        """Return what starts a player as the one of a saved state was started."""
-        if arms is None:
-            raise StateError("arms", "must be given: the arm set is not in the state")
-        low, high = bounds
-        return partial(self.start, arms, low=low, high=high, intercept=state["intercept"])
 
     def on(self, about: Any) -> SetSetting:
         """Return this learner on a linear bandit, or on arms."""

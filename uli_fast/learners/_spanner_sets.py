@@ -87,10 +87,8 @@ class SpannedPhases:
         oracle, self.best, calls = self.active(self.phase)
         length = self._length()
         self.spanner = find_spanner(oracle, d, length, learner.C, learner.mode, self.size)
-        # Without a real column there is nothing but the origin, up to the placeholders' length.
-        arms, self.numbers = self.best[None], [self.best_number]
+        arms, self.numbers = self.arms, [self.best_number]
         if self.spanner.real.any():
-            arms = self.spanner.arms
             self.numbers = self.spanner.numbers[self.spanner.real].tolist()
         if np.linalg.norm(arms, axis=1).max() > self.size * (1.0 + 1e-6):
             raise OracleError(f"{self.region!r} gave an arm longer than its largest_norm()")
@@ -99,6 +97,15 @@ class SpannedPhases:
         calls += self.spanner.oracle_calls
         work = Work(calls, self.spanner.swaps, time.perf_counter() - begun)
         return arms, n, work
+
+    @property
+    def arms(self) -> F64:
+        """The arms of this phase, one per row.
+
+        Without a real column there is nothing but the origin, up to the placeholders' length.
+        """
+        assert self.spanner is not None
+        return self.spanner.arms if self.spanner.real.any() else self.best[None]
 
     def active(self, m: int) -> tuple[Oracle, F64, int]:
         """Return the active set S_m, its empirically best arm, and the calls that took."""

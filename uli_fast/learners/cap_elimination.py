@@ -263,7 +263,12 @@ class CapPhases:
     def arms_and_plays(self) -> tuple[F64, int]:
         """Return the arms of this phase and the plays of each."""
         n = self.learner.phase_plays(self.phase, self.ball.dimension, self.unit)
-        return self.ball.arms(self.points), n
+        return self.arms, n
+
+    @property
+    def arms(self) -> F64:
+        """The arms of this phase, one per row."""
+        return np.asarray(self.ball.arms(self.points))
 
     def close(self, arms: F64, n: int, means: F64, off: float = 0.0) -> None:
         """Estimate theta from this phase's mean rewards and cut the ball anew.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -125,10 +125,6 @@ class LinUCB(ArmLearner):
         from uli_fast.players.lin_ucb import LinUCBPlayer
 
         return LinUCBPlayer(self, *started(arms, (seed, horizon), (low, high), intercept))
-
-    def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> LinUCBPlayer:
-        """Start a player again, as a saved state describes it."""
-        return self.start(extra["features"], low=low, high=high, intercept=extra["intercept"])
 
     def begin(
         self, on: LinearSetting, law: Law, record: RoundRecord, engine: str, horizon: int

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -369,10 +369,6 @@ class LinearElimination(ArmLearner):
         from uli_fast.players.linear_elimination import LinearPlayer
 
         return LinearPlayer(self, *started(arms, (seed, horizon), (low, high), intercept))
-
-    def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> LinearPlayer:
-        """Start a player again, as a saved state describes it."""
-        return self.start(extra["features"], low=low, high=high, intercept=extra["intercept"])
 
 
 def _uneven(features: F64, means: F64) -> float:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -198,13 +196,6 @@ class ModelElimination(PolicyLearner):
         """Begin live episodes of an MDP; of its probabilities only what masks say is used."""
         known = (mdp.decision_points, mdp.successors)
         return self.start(mdp.rewards, mdp.initial_support, mdp.low, mdp.high, *known)
-
-    def starter(
-        self, state: Mapping[str, Any], bounds: tuple[float, float], arms: Any
-    ) -> Callable[[], ModelPlayer]:
-        """Return what starts a player as the one of a saved state was started."""
-        about = (state["initial_support"], *bounds, state["decision_points"], state["successors"])
-        return partial(self.start, state["rewards"], *about)
 
     def begin(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
@@ -274,10 +274,6 @@ class OwnLearner(ArmLearner):
         bounds = _check.reward_range(low, high)
         labels = _check.labels("arms", arms)
         return OwnPlayer(self, labels, *bounds, entropy_of(_check.seed("seed", seed)))
-
-    def revive(self, arms: Any, low: float, high: float, extra: Mapping[str, Any]) -> OwnPlayer:
-        """Start a player again, as a saved state describes it."""
-        return self.reopen(arms, extra["seed"], low=low, high=high)
 
 
 class OwnRun:

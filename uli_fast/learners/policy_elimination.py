@@ -7,9 +7,7 @@ is chosen after its initial state is seen, and bonuses are clipped at H (docs/er
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -178,13 +176,6 @@ class PolicyElimination(PolicyLearner):
         """Begin live episodes of an MDP; of its probabilities only the first states are used."""
         first = np.flatnonzero(mdp.initial).tolist()
         return self.start(mdp.rewards, first, mdp.low, mdp.high, mdp.decision_points)
-
-    def starter(
-        self, state: Mapping[str, Any], bounds: tuple[float, float], arms: Any
-    ) -> Callable[[], PolicyPlayer]:
-        """Return what starts a player as the one of a saved state was started."""
-        about = (state["initial_support"], *bounds, state["decision_points"])
-        return partial(self.start, state["rewards"], *about)
 
     def _known(
         self, rewards: Any, initial_support: Any, low: Any, high: Any, decision_points: Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -103,9 +103,3 @@ class ThompsonSampling(ArmLearner):
         _check.unit_noise(self.R, bounds)
         labels = _check.labels("arms", arms)
         return ThompsonPlayer(self, labels, *bounds, entropy_of(_check.seed("seed", seed)))
-
-    def revive(
-        self, arms: Any, low: float, high: float, extra: Mapping[str, Any]
-    ) -> ThompsonPlayer:
-        """Start a player again, as a saved state describes it."""
-        return self.start(arms, extra["seed"], low=low, high=high)

@@ -55,7 +55,7 @@ FOUND = "which arms the log has was settled before its first row"
 def in_rows(player: Any, log: Log) -> Iterator[int]:
     """Take every row of an arm still in play (successive elimination)."""
     units, at, look = _units(player, log), 0, 1
-    player.largest = float(np.nanmax(np.abs(log.rewards), initial=0.0))
+    player.tally.largest[0] = np.nanmax(np.abs(log.rewards), initial=0.0)
     while at < log.arms.size and player.arm_state.active.sum() > 1:
         to = min(look, log.arms.size)
         at += player.absorb_log(log.arms[at:to], units[at:to])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from uli_fast._registry import learners
 from uli_fast.errors import StateError
@@ -13,7 +16,7 @@ from uli_fast.players._arms import Decision, Player
 from uli_fast.players._certificate import Certificate
 from uli_fast.players._descriptions import changed, own_code, same_learner
 from uli_fast.players._player import check_schema
-from uli_fast.players._saved_states import check_numbers, verify
+from uli_fast.players._saved_states import verify
 from uli_fast.players._sets import VectorDecision
 from uli_fast.players.policy_elimination import PolicyDecision
 
@@ -63,9 +66,7 @@ def restore(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> 
     >>> again.ask() == player.ask()
     True
     """
-    if isinstance(state, Mapping) and "forgotten" in state:
-        raise StateError("state", "has no settled decisions: only the study they are in goes on")
-    return _restored(state, learner, arms, verify)
+    return _restored(state, learner, arms, _verify)
 
 
 def revived(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> Any:
@@ -74,6 +75,12 @@ def revived(state: Mapping[str, Any], learner: Any = None, arms: Any = None) -> 
     For states of this process's own, and for adapters, which tell rewards without decisions.
     """
     return _restored(state, learner, arms, lambda *_: None)
+
+
+def _verify(player: Any, state: Mapping[str, Any], start: Callable[[], Any]) -> None:
+    if player.queue.forgotten:
+        raise StateError("state", "has no settled decisions: only the study they are in goes on")
+    verify(player, state, start)
 
 
 def _restored(
@@ -89,16 +96,15 @@ def _restored(
             learner = rebuilt(spec)
         elif not is_learner(learner) or not same_learner(spec, learner, bounds):
             raise StateError("learner", f"is not the one of the state, {spec}")
-        start = learner.starter(state, bounds, arms)
+        start = _starter(learner, state["start"], bounds, arms)
         player = start()
-        if (found := changed(state.get("own", {}), own_code(learner, player.region))) is not None:
+        if (found := changed(state["own"], own_code(learner, player.region))) is not None:
             name, differs = found
             raise StateError(
                 "arms" if name == "arms" else "learner",
                 f"{name} is not what the state was saved with: {differs}",
             )
         player.load(state)
-        check_numbers(state)
         player.check_state()
         verify(player, state, start)
         return player
@@ -115,6 +121,22 @@ def _restored(
         if isinstance(problem, StateError):
             raise
         raise StateError("state", f"cannot be restored: {problem!r}") from problem
+
+
+def _starter(
+    learner: Any, about: Mapping[str, Any], bounds: tuple[float, float], arms: Any
+) -> Callable[[], Any]:
+    """Return what starts a player as the one of a saved state was started."""
+    given = {name: value for name, value in about.items() if name != "extent"}
+    if "arms" in given:
+        ((kind, value),) = given["arms"].items()
+        given["arms"] = np.array(value) if kind == "vectors" else value
+    elif "rewards" not in given:
+        if arms is None:
+            raise StateError("arms", "must be given: the arm set is not in the state")
+        given["arms"] = arms
+    low, high = bounds
+    return partial(getattr(learner, "reopen", learner.start), **given, low=low, high=high)
 
 
 def _range(state: Mapping[str, Any]) -> tuple[float, float]:

@@ -12,8 +12,9 @@ m / n, and valid whatever made them missing. Without bounds it is left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,14 +22,14 @@ import numpy as np
 from uli_fast import _check
 from uli_fast._check import Labels
 from uli_fast._typing import F64, I64
-from uli_fast.errors import NoGuaranteeError, StateError, UliError
+from uli_fast.errors import NoGuaranteeError, UliError
 from uli_fast.guarantees import ROUNDING, ArmsInfo, Guarantee
 from uli_fast.learners._arms import ArmLearner, empty_state
 from uli_fast.players import _assumptions
 from uli_fast.players._certificate import Certificate, gap_bound, left_out, too_large
 from uli_fast.players._player import RewardPlayer
 from uli_fast.players._queue import DecisionQueue
-from uli_fast.players._saved_states import same, within_counts
+from uli_fast.players._saved_states import contradicts, same, within_counts
 
 
 class Decision(NamedTuple):
@@ -37,6 +38,18 @@ class Decision(NamedTuple):
     id: int
     arm: int | str
     probability: float
+
+
+class Tally(NamedTuple):
+    """What a player on K arms counts and knows beside the state of its algorithm."""
+
+    asked: I64  # (K,) decisions per arm, settled or not
+    lost: I64  # (K,) missing outcomes among the plays n
+    omitted: I64  # (K,) those that are left out of n
+    # (2, K) the highest lower and the lowest upper bound so far of each mean, on the unit scale
+    known: F64
+    largest: F64  # (1,) no settled reward is farther from 0
+    complete: I64  # (1,) the last round before an outcome was missing, -1 if none was
 
 
 class Player(RewardPlayer[Decision]):
@@ -58,9 +71,9 @@ class Player(RewardPlayer[Decision]):
 
     Notes
     -----
-    ``arm_state`` is what the algorithm has learned, as its kernel has it. ``known`` is the highest
-    lower and the lowest upper bound so far of each mean, on the unit scale: the event of a proof
-    is one for all rounds, and on it all intervals hold at once.
+    ``arm_state`` and ``memory`` are what the algorithm has learned, as its kernel has it. Bounds of
+    the ``tally`` are the tightest so far: the event of a proof is one for all rounds, and on it all
+    intervals hold at once.
     """
 
     learner: ArmLearner
@@ -73,23 +86,30 @@ class Player(RewardPlayer[Decision]):
     allows_drift: ClassVar[bool] = False
 
     def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
-        super().__init__(learner, low, high, DecisionQueue("arms", "rewards", "reward"))
+        read = partial(_check.reward, low=low, high=high)
+        super().__init__(learner, low, high, DecisionQueue("reward", read))
         K = len(labels)
         self.labels = labels
         self.features: F64 = np.zeros((K, 0))  # of arms that are vectors
         self.arm_state = empty_state(K)
-        self.asked: I64 = np.zeros(K, np.int64)  # decisions per arm, settled or not
-        self._lost: I64 = np.zeros(K, np.int64)  # missing outcomes among the plays n
-        self._omitted: I64 = np.zeros(K, np.int64)  # those that are left out of n
-        self.largest = 0.0  # no settled reward is farther from 0
-        self.known: F64 = self._unknown()
-        self._complete: int | None = None  # the last round before an outcome was missing
+        counts = np.zeros((3, K), np.int64)
+        self.tally = Tally._make((*counts, self._unknown(), np.zeros(1), np.full(1, -1)))
 
     # What an algorithm supplies.
+
+    # What it has learned beside ``arm_state``: a NamedTuple of arrays.
+    memory: Any = None
+    # Whether choices are made again when a state is verified, else they are taken from it: they
+    # have no part in what is learned.
+    chooses_again: ClassVar[bool] = False
 
     def _choose(self) -> int:
         """Return the next arm to ask for."""
         raise NotImplementedError
+
+    def _chance(self, a: int) -> float:
+        """Return the probability with which the last decision was arm a."""
+        return 1.0
 
     def absorb(self, a: int, reward: float) -> None:
         """Take in a reward of an active arm, on the unit scale, whoever chose it."""
@@ -108,7 +128,7 @@ class Player(RewardPlayer[Decision]):
 
     def _unit_gap_bound(self) -> float:
         """Bound the gap of every active arm from the settled data, on the event."""
-        return gap_bound(self.known[0], self.known[1], self.arm_state.active)
+        return gap_bound(self.tally.known[0], self.tally.known[1], self.arm_state.active)
 
     def _envelope(self, promise: Guarantee, t: int) -> float:
         """Return F at round t, the latest for which it holds."""
@@ -142,7 +162,7 @@ class Player(RewardPlayer[Decision]):
         """
         lower, upper = self._unit_intervals()
         lower, upper = self._reward_units(lower, -1.0), self._reward_units(upper, 1.0)
-        unknown = (self._omitted > 0) | self._too_narrow()
+        unknown = (self.tally.omitted > 0) | self._too_narrow()
         lower, upper = np.where(unknown, -math.inf, lower), np.where(unknown, math.inf, upper)
         return {
             label: (float(max(lo, self.low)), float(min(hi, self.high)))
@@ -174,8 +194,8 @@ class Player(RewardPlayer[Decision]):
 
     def certified(self, in_turn: bool = True) -> Certificate:
         """Say what is certain; F only if the arms were played in turn, as the learner asks."""
-        if self._omitted.any():
-            raise left_out(int(self._omitted.sum()))
+        if self.tally.omitted.any():
+            raise left_out(int(self.tally.omitted.sum()))
         promise = self._promise()
         if not self.allows_drift:
             self.refuse_contradiction()
@@ -199,13 +219,24 @@ class Player(RewardPlayer[Decision]):
         return min(largest, self.scale) if math.isfinite(self.low) else largest
 
     @property
+    def largest(self) -> float:
+        """No settled reward is farther from 0."""
+        return float(self.tally.largest[0])
+
+    @property
+    def _complete(self) -> int | None:
+        """The last round before an outcome was missing."""
+        round = int(self.tally.complete[0])
+        return None if round < 0 else round
+
+    @property
     def contradicted(self) -> bool:
         """Whether no means that never change could have given these outcomes on the event."""
-        return bool((self.known[0] > self.known[1]).any())
+        return bool((self.tally.known[0] > self.tally.known[1]).any())
 
     def refuse_contradiction(self) -> None:
         """Refuse to go on where no means could have given these outcomes on the event."""
-        for a in np.flatnonzero(self.known[0] > self.known[1])[:1]:
+        for a in np.flatnonzero(self.tally.known[0] > self.tally.known[1])[:1]:
             raise NoGuaranteeError(
                 f"the outcomes of arm {self.labels[a]!r} contradict each other: its mean would "
                 "have to lie in two intervals that do not meet. This run is one of the few that "
@@ -234,8 +265,8 @@ class Player(RewardPlayer[Decision]):
     def _narrow(self) -> None:
         """Keep what the intervals of the moment say, which stays true on the event."""
         lower, upper = self._unit_intervals()
-        np.maximum(self.known[0], lower, out=self.known[0])
-        np.minimum(self.known[1], upper, out=self.known[1])
+        np.maximum(self.tally.known[0], lower, out=self.tally.known[0])
+        np.minimum(self.tally.known[1], upper, out=self.tally.known[1])
 
     def _assumes(self, proved: bool) -> tuple[str, ...]:
         """Say what the certificate rests on."""
@@ -260,7 +291,7 @@ class Player(RewardPlayer[Decision]):
     @property
     def lost(self) -> int:
         """How many missing outcomes count at their worst."""
-        return int(self._lost.sum())
+        return int(self.tally.lost.sum())
 
     def started_with(self) -> dict[str, Any]:
         """Return the arms: a number, names or vectors, and where these have mean 0."""
@@ -283,80 +314,23 @@ class Player(RewardPlayer[Decision]):
 
     def forget(self) -> None:
         """Drop the settled decisions."""
-        self._forget(self.queue.forget())
+        self.queue.forget()
 
-    def _forget(self, n: int) -> None:
-        """Drop what is kept of each of the first n decisions."""
-
-    def _saved(self) -> dict[str, Any]:
-        largest = {"largest": self.largest} if self.queue.forgotten else {}
-        return largest | {
-            "labels": list(self.labels),
-            "asked": self.asked.tolist(),
-            "lost": self._lost.tolist(),
-            "omitted": self._omitted.tolist(),
-            "known": [[None if math.isinf(x) else x for x in row] for row in self.known.tolist()],
-            "complete": self._complete,
-            "state": {key: value.tolist() for key, value in self.arm_state._asdict().items()},
-            "extra": self._extra(),
-        }
-
-    def _extra(self) -> dict[str, Any]:
-        return {}
-
-    def _load_extra(self, extra: Mapping[str, Any]) -> None:
-        pass
-
-    def _load(self, saved: Mapping[str, Any]) -> None:
-        K = len(self.labels)
-        self.asked[:] = _counts(saved, "asked", K)
-        self.queue.load(saved, int, self._read)
-        self._lost[:] = _counts(saved, "lost", K)
-        self._omitted[:] = _counts(saved, "omitted", K)
-        for key, array in self.arm_state._asdict().items():
-            values = np.asarray(saved["state"][key], array.dtype)
-            if values.shape != array.shape:
-                raise StateError("state", f"{key} has shape {values.shape}, not {array.shape}")
-            array[:] = values
-        rest = self.asked - np.bincount(np.array(self.queue.decisions, np.int64), minlength=K)
-        consistent = (
-            bool((rest >= 0).all())
-            and int(rest.sum()) == self.queue.forgotten
-            and 0 <= int((self._lost + self._omitted).sum()) <= self._told_missing(saved["extra"])
-            and bool((self._lost >= 0).all() and (self._lost <= self.arm_state.n).all())
-            and bool((self._omitted >= 0).all())
-        )
-        if not consistent:
-            raise StateError("state", "contradicts itself: decisions, counts and rewards differ")
-        settled = self.queue.settled - self.queue.forgotten
-        told = (abs(r) for r in self.queue.outcomes[:settled] if r is not None)
-        self.largest = max(told, default=0.0)
-        if self.queue.forgotten:
-            self.largest = _check.number("largest", saved["largest"])
-        self._load_extra(saved["extra"])
-        self._load_known(saved)
-
-    def _load_known(self, saved: Mapping[str, Any]) -> None:
-        """Take over what was known."""
-        complete = saved["complete"]
-        self._complete = complete if complete is None else _check.whole("complete", complete, 0)
-        whole = not self._lost.any()
-        if (complete is None) != whole or (complete or 0) > self._learned() + 1:
-            raise StateError("state", "contradicts itself: when outcomes went missing")
-        for mine, theirs in zip(self.known, saved["known"], strict=True):
-            mine[:] = [a if b is None else b for a, b in zip(mine, theirs, strict=True)]
-        if np.isnan(self.known).any():
-            raise StateError("state", "known must be two rows of numbers")
-        self._narrow()
-
-    def _told_missing(self, extra: Mapping[str, Any]) -> int:
-        """Return how many outcomes were told to be missing."""
-        return self.queue.told_missing
+    def parts(self) -> dict[str, Any]:
+        """Return all that changes, by name."""
+        found = super().parts() | {"arms": self.arm_state, "tally": self.tally}
+        return found if self.memory is None else found | {"memory": self.memory}
 
     def check_state(self) -> None:
         """Refuse what no player can hold, whatever led to it."""
-        state = self.arm_state
-        gone, t = state.eliminated > 0, state.clock[0]
+        state, tally, queue = self.arm_state, self.tally, self.queue
+        gone, t, K = state.eliminated > 0, state.clock[0], len(self.labels)
+        arms = np.array(queue.decisions, np.int64)
+        if ((arms < 0) | (arms >= K)).any():
+            raise contradicts(f"decisions must be arms 0..{K - 1}")
+        rest = tally.asked - np.bincount(arms, minlength=K)
+        left_out, blocks = tally.lost + tally.omitted, self.blocks
+        missing = queue.told_missing + sum(row[2] for x in blocks for row in x.sums.values())
         holds = (
             (state.active == ~gone).all(),
             state.active.any(),
@@ -365,14 +339,15 @@ class Player(RewardPlayer[Decision]):
             (state.last >= 0).all() and (state.last <= t).all(),
             state.clock[1] >= 1 and not state.broken.any() and not state.tv.any(),
             not math.isfinite(self.low) or within_counts(state.total, self.came()),
+            (rest >= 0).all() and int(rest.sum()) == queue.forgotten,
+            0 <= int(left_out.sum()) <= missing,
+            (tally.lost >= 0).all() and (tally.lost <= state.n).all(),
+            (tally.omitted >= 0).all() and not np.isnan(tally.known).any(),
+            (tally.complete[0] < 0) != tally.lost.any()
+            and tally.complete[0] <= self._learned() + 1,
         )
         if not all(holds):
-            raise StateError("state", "contradicts itself: counts, totals and active arms differ")
-
-    def retrace(self, other: Any) -> None:
-        """Be told what another player was told."""
-        self.asked[:] = other.asked
-        super().retrace(other)
+            raise contradicts("decisions, counts, totals and active arms differ")
 
     def recount(self) -> None:
         """Add up the rewards again, with every arm in play for as long as the state says.
@@ -381,20 +356,20 @@ class Player(RewardPlayer[Decision]):
         """
         K, queue, state = len(self.labels), self.queue, self.arm_state
         gone = state.eliminated.tolist()
-        n, total, last, clock = [0] * K, [0.0] * K, [0] * K, 0
+        n, total, last, clock, largest = [0] * K, [0.0] * K, [0] * K, 0, 0.0
         for a, reward in zip(queue.decisions, queue.outcomes[: queue.settled], strict=False):
             if reward is not None and not 0 < gone[a] <= clock:
                 clock += 1
                 n[a], last[a] = n[a] + 1, clock
                 total[a] += self._unit(reward)
-        found = (n, last, clock, total)
-        saved = (state.n.tolist(), state.last.tolist(), int(state.clock[0]), state.total.tolist())
+                largest = max(largest, abs(reward))
+        found = (n, last, clock, total, largest)
+        counts = (state.n.tolist(), state.last.tolist(), int(state.clock[0]))
+        saved = (*counts, state.total.tolist(), self.largest)
         if not all(map(same, saved, found)) or not self._phases_full():
-            raise StateError(
-                "state", "contradicts itself: counts and totals are not of its rewards"
-            )
-        if not np.array_equal(self.known, self._unknown()):
-            raise StateError("state", "contradicts itself: such a player keeps no intervals")
+            raise contradicts("counts and totals are not of its rewards")
+        if not np.array_equal(self.tally.known, self._unknown()):
+            raise contradicts("such a player keeps no intervals")
 
     def _unknown(self) -> F64:
         """Return what is known about each mean before anything is told."""
@@ -409,7 +384,7 @@ class Player(RewardPlayer[Decision]):
 
     def came(self) -> I64:
         """Return how many of the plays that count gave a reward."""
-        return self.arm_state.n - self._lost
+        return self.arm_state.n - self.tally.lost
 
     def count(self, a: int, reward: float) -> None:
         """Add a settled play of arm a to the counts."""
@@ -421,25 +396,71 @@ class Player(RewardPlayer[Decision]):
 
     def _ask(self) -> Decision:
         a = self._choose()
-        self.asked[a] += 1
-        return Decision(self.queue.add(a), self.labels[a], 1.0)
+        self._note(a)
+        return Decision(len(self.queue), self.labels[a], self._chance(a))
+
+    def _counts_asked(self) -> tuple[I64, ...]:
+        """Return what a decision is counted in."""
+        return (self.tally.asked,)
+
+    def _note(self, a: int) -> None:
+        """Add a decision for arm a."""
+        for counts in self._counts_asked():
+            counts[a] += 1
+        self.queue.add(a)
+
+    def follow(self, other: Any) -> None:
+        """Ask and be told what another player was; all at once if choices are not made again."""
+        if self.chooses_again:
+            super().follow(other)
+            return
+        many = np.bincount(np.array(other.queue.decisions, np.int64), minlength=len(self.labels))
+        for counts in self._counts_asked():
+            counts += many
+        self.queue.copy(other.queue)
+        self._settle()
+
+    def _repeat(self, decision: int, outcome: float | None) -> None:
+        self._note(self._choose())
 
     def _take_in(self, a: int, reward: float | None) -> None:
         """Apply what became of the next decision."""
         if not self.arm_state.active[a]:
             return
         if reward is not None:
-            if abs(reward) > self.largest:
-                self.largest = abs(reward)
+            if abs(reward) > self.tally.largest[0]:
+                self.tally.largest[0] = abs(reward)
             self.absorb(a, self._unit(reward))
         elif self.widens and math.isfinite(self.low):
-            if self._complete is None:
-                self._complete = self._learned() + 1
-            self._lost[a] += 1
+            self._note_missing()
+            self.tally.lost[a] += 1
             self._absorb_missing(a)
         else:
-            self._omitted[a] += 1
+            self.tally.omitted[a] += 1
             self._omit(a)
+
+    def _note_missing(self) -> None:
+        """Keep the last round before an outcome was missing."""
+        if self._complete is None:
+            self.tally.complete[0] = self._learned() + 1
+
+    def _start_over(self) -> None:
+        """Forget what the user's own code knows."""
+
+    @contextmanager
+    def _undone_if_it_fails(self, id: int) -> Iterator[None]:
+        """Leave everything as it was where the user's own code fails to take in an outcome."""
+        arrays, settled = (*self.arm_state, *self.tally), self.queue.settled
+        before = [array.copy() for array in arrays]
+        try:
+            yield
+        except BaseException:  # Ctrl-C too: nobody knows how far the user's code has come
+            if self.queue.settled != settled:  # the outcome was taken in and the code failed
+                self._start_over()
+                self.queue.take_back(id - 1, settled)
+                for array, old in zip(arrays, before, strict=True):
+                    array[...] = old
+            raise
 
     @cached_property
     def scale(self) -> float:
@@ -460,10 +481,3 @@ class Player(RewardPlayer[Decision]):
             return ends
         away = 2.0**-50 * max(-self.low, self.high) if self.low else 0.0  # six roundings
         return np.asarray(self.low + self.scale * ends + sign * away)
-
-
-def _counts(saved: Mapping[str, Any], name: str, size: int) -> I64:
-    counts = np.asarray(saved[name])
-    if counts.shape != (size,) or counts.dtype.kind != "i":
-        raise StateError("state", f"{name} must be {size} whole numbers, got {saved[name]!r}")
-    return counts

@@ -18,10 +18,10 @@ class OptimisticPlayer(Player):
     learner: Any
 
     def _choose(self) -> int:
-        if (self.asked == 0).any():
-            return int((self.asked == 0).argmax())
+        if (self.tally.asked == 0).any():
+            return int((self.tally.asked == 0).argmax())
         choose = self.learner.chooser(self.unit_noise)
-        return int(choose(*self._settled(), self.asked, len(self.queue) + 1))
+        return int(choose(*self._settled(), self.tally.asked, len(self.queue) + 1))
 
     def _settled(self) -> tuple[F64, I64]:
         """Return sums and numbers of what came; an arm without borrows the best to stay in play."""
@@ -44,12 +44,12 @@ class OptimisticPlayer(Player):
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         t, n = max(int(self.arm_state.clock[0]), 1), self.arm_state.n
-        if not self._lost.any():
+        if not self.tally.lost.any():
             total, came = self._settled()
             return self._intervals_at(total / came, n, t)
         # Missing outcomes at their worst, both ways.
         means = self.arm_state.total / np.maximum(n, 1)
-        most = means + self._lost / np.maximum(n, 1)
+        most = means + self.tally.lost / np.maximum(n, 1)
         return self._intervals_at(means, n, t)[0], self._intervals_at(most, n, t)[1]
 
     def _narrow(self) -> None:

@@ -7,8 +7,10 @@ player what it learns from each. While outcomes are awaited, asking goes on.
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
@@ -22,11 +24,14 @@ from uli_fast.errors import ArgumentError, StateError, UliError
 from uli_fast.players._certificate import Certificate, waiting
 from uli_fast.players._descriptions import describe, own_code
 from uli_fast.players._queue import DecisionQueue
+from uli_fast.players._saved_states import compare, contradicts, digest, dump, load
 
 if TYPE_CHECKING:
     from uli_fast.arm_sets import ArmSet
 
-SCHEMA = 5
+SCHEMA = 6
+# What a state is about, beside the parts of its player.
+HEAD = ("schema", "learner", "range", "own", "start", "hash")
 
 D = TypeVar("D")
 
@@ -44,8 +49,13 @@ class LivePlayer:
     outcome_names: ClassVar[tuple[str, ...]] = ("reward",)
     # Whether missing outcomes of bounded rewards count at their worst, else they are left out.
     widens: ClassVar[bool] = False
-    # What a state says about decisions to come, which past decisions do not imply.
-    ahead: ClassVar[tuple[str, ...]] = ()
+    # Whether a fresh player that is asked and told the same comes to the same, else a state is held
+    # against its sums (``recount``): a user's own code may do anything when it is asked twice.
+    repeats: bool = True
+    # Parts that only choices made again would tell about.
+    believed: ClassVar[tuple[str, ...]] = ()
+    # Blocks of sums that were told in place of decisions.
+    blocks: Sequence[Any] = ()
 
     labels: Labels = ()  # the arms, where they can be listed
     region: ArmSet | None = None  # the set of arms, where they cannot
@@ -71,12 +81,16 @@ class LivePlayer:
         """Learn from what became of the next decision; a missing outcome is None."""
         raise NotImplementedError
 
-    def _saved(self) -> dict[str, Any]:
-        """Return what a state holds besides learner, range and decisions."""
+    def parts(self) -> dict[str, Any]:
+        """Return all that changes, by name: see ``_saved_states``."""
+        return {"queue": self.queue}
+
+    def _repeat(self, decision: Any, outcome: Any) -> None:
+        """Ask again for a decision of another player; refuse an outcome that cannot be its."""
         raise NotImplementedError
 
-    def _load(self, saved: Mapping[str, Any]) -> None:
-        """Take over a state, decisions included."""
+    def _repeat_block(self, block: Any) -> None:
+        """Be told a block of sums that another player was told."""
         raise NotImplementedError
 
     def _what(self) -> str:
@@ -101,14 +115,16 @@ class LivePlayer:
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain numbers and strings, for JSON and ``uli.restore``."""
+        parts = self.parts()
         head = {
             "schema": SCHEMA,
             "learner": describe(self.learner),
             "range": [self.low, self.high] if math.isfinite(self.low) else [None, None],
+            "own": own_code(self.learner, self.region),
+            "start": self.started_with() | self.also_started_with(),
         }
-        if own := own_code(self.learner, self.region):
-            head["own"] = own
-        return head | self.queue.saved() | self._saved()
+        saved: dict[str, Any] = dump(parts)
+        return head | saved | {"hash": digest(head, parts)}
 
     def __repr__(self) -> str:
         asked = len(self.queue)
@@ -193,40 +209,69 @@ class LivePlayer:
         """Return what it was started with besides learner, range and set of arms, for JSON."""
         raise NotImplementedError
 
+    def also_started_with(self) -> dict[str, Any]:
+        """Return what else it was started with: its seed and its horizon, where they matter."""
+        return {}
+
     # Saved states.
 
     def load(self, saved: Mapping[str, Any]) -> None:
-        """Take over what ``state`` returned."""
-        check_schema(saved["schema"])
-        self._load(saved)
+        """Take over what ``state`` returned, if it is whole."""
+        parts = self.parts()
+        load(parts, {name: saved[name] for name in saved if name not in HEAD})
+        head = {name: saved[name] for name in HEAD if name != "hash"}
+        if saved["hash"] != digest(head, parts):
+            raise StateError("state", "is not whole: its hash is another")
 
     def check_state(self) -> None:
         """Refuse what no player can hold, whatever led to it."""
 
-    def retraced(self, start: Callable[[], Any]) -> Any:
-        """Let a fresh player be told all of this, and return it.
-
-        Return None where that cannot be done: then it is for this method to refuse what
-        decisions and outcomes cannot have led to.
-        """
-        fresh = start()
-        fresh.retrace(self)
-        return fresh
-
-    def retrace(self, other: Any) -> None:
-        """Be told what another player was told, in the order of the decisions.
-
-        When a decision was asked for affects what was chosen, but not what is learned from it.
-        """
-        self.queue.copy(other.queue)
+    def follow(self, other: Any) -> None:
+        """Ask and be told what another player was, in the same order."""
+        queue, theirs, blocks = self.queue, other.queue, deque(other.blocks)
+        for i, (decision, seen) in enumerate(zip(theirs.decisions, theirs.seen, strict=True)):
+            while blocks and blocks[0].position <= i:
+                self._settle(i)
+                self._repeat_block(blocks.popleft())
+            if queue.settled < seen:
+                queue.settle(self._take_in, seen)
+            if queue.settled != seen:
+                raise contradicts("what was settled at each decision")
+            self._repeat(decision, theirs.outcomes[i])
+            if queue.decisions[i] != decision:
+                raise contradicts(f"decision {i + 1} is not what is asked for")
+            queue.copy_outcome(theirs, i)
         self._settle()
+        for block in blocks:
+            self._repeat_block(block)
 
-    def adopt(self, fresh: Any, saved: Mapping[str, Any]) -> None:
-        """Take over what a state does not hold: what its outcomes have led to."""
+    def adopt(self, fresh: Any) -> None:
+        """Take over what a state does not hold from a player that came to the same."""
 
     def _settle(self, end: int | None = None) -> None:
         """Take in the outcomes that are next in the order of decisions."""
         self.queue.settle(self._take_in, end)
+
+
+class EpisodePlayer(LivePlayer):
+    """Decisions that are policies: what a state says is brought about by playing it again.
+
+    What is given out of it stays as it was saved.
+    """
+
+    repeats = False
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Take over what ``state`` returned."""
+        record = copy.deepcopy(self)
+        load(record.parts()["queue"], saved["queue"])
+        load(record.parts()["policies"], saved["policies"])
+        self.follow(record)
+        compare(self, saved)
+        super().load(saved)
+
+    def recount(self) -> None:
+        """Do nothing: loading has played everything again."""
 
 
 class RewardPlayer(LivePlayer, Generic[D]):

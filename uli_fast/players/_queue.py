@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from uli_fast import _check
 from uli_fast.errors import ConflictingRewardError, StateError
 
@@ -24,14 +26,15 @@ from uli_fast.errors import ConflictingRewardError, StateError
 class DecisionQueue:
     """Decisions and outcomes; players hold one.
 
-    ``decisions`` and ``outcomes`` name the two lists in saved states, ``outcome`` is what errors
-    call one of them. Positions count all decisions, the lists begin after the forgotten ones.
+    ``outcome`` is what errors call one; ``read`` reads one as a saved state has it. Positions count
+    all decisions, the lists begin after the forgotten ones.
     """
 
-    def __init__(self, decisions: str, outcomes: str, outcome: str) -> None:
-        self._names, self._outcome = (decisions, outcomes), outcome
+    def __init__(self, outcome: str, read: Callable[[Any], Any]) -> None:
+        self._outcome, self._read = outcome, read
         self.decisions: list[Any] = []  # decision 1, 2, ... but for the forgotten ones
         self.outcomes: list[Any] = []  # of each; None if it is awaited or missing
+        self.seen: list[int] = []  # how many were settled when each was asked for
         self.missing: dict[int, str] = {}  # position of a decision without an outcome -> why
         self.settled = 0  # decisions whose outcome and all earlier ones are known
         self.forgotten = 0  # the first of them, which are not held any more
@@ -48,6 +51,7 @@ class DecisionQueue:
         """Note the next decision; return its id."""
         self.decisions.append(decision)
         self.outcomes.append(None)
+        self.seen.append(self.settled)
         return len(self)
 
     def position(self, id: Any) -> int:
@@ -151,7 +155,7 @@ class DecisionQueue:
     def forget(self) -> int:
         """Drop what is settled; return how many decisions that were."""
         n = self.settled - self.forgotten
-        del self.decisions[:n], self.outcomes[:n]
+        del self.decisions[:n], self.outcomes[:n], self.seen[:n]
         gone = [position for position in self.missing if position < self.settled]
         for position in gone:
             del self.missing[position]
@@ -160,53 +164,65 @@ class DecisionQueue:
 
     # Saving, and being told what another queue was told.
 
-    def saved(self) -> dict[str, Any]:
+    def save(self) -> dict[str, Any]:
         """Return everything, for JSON; of what was forgotten, how much that is."""
-        decisions, outcomes = self._names
-        forgotten = {"forgotten": [self.forgotten, self._lost]} if self.forgotten else {}
-        return forgotten | {
-            decisions: [plain(x) for x in self.decisions],
-            outcomes: [plain(x) for x in self.outcomes],
+        return {
+            "decisions": _as_lists(self.decisions),
+            "outcomes": _as_lists(self.outcomes),
             "missing": [[position + 1, why] for position, why in sorted(self.missing.items())],
+            "seen": list(self.seen),
             "settled": self.settled,
+            "forgotten": [self.forgotten, self._lost],
         }
 
-    def load(
-        self,
-        saved: Mapping[str, Any],
-        decision: Callable[[Any], Any],
-        outcome: Callable[[Any], Any],
-    ) -> None:
-        """Take over what ``saved`` returned; decisions and outcomes are read by the player."""
-        decisions, outcomes = (saved[name] for name in self._names)
-        forgotten, lost = saved.get("forgotten", (0, 0))
-        self.forgotten = _check.whole("forgotten", forgotten, 0)
-        self._lost = _check.whole("forgotten", lost, 0, self.forgotten)
-        self.decisions = [decision(x) for x in decisions]
-        self.outcomes = [None if x is None else outcome(x) for x in outcomes]
-        if len(self.decisions) != len(self.outcomes):
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Take over what ``save`` returned."""
+        self.forgotten, lost = saved["forgotten"]
+        first = _check.whole("forgotten", self.forgotten, 0)
+        self._lost = _check.whole("forgotten", lost, 0, first)
+        self.decisions = list(saved["decisions"])
+        if not {*map(type, self.decisions)} <= {int}:
+            self.decisions = [_several(x) for x in saved["decisions"]]
+        self.outcomes = [None if x is None else self._read(x) for x in saved["outcomes"]]
+        self.seen = list(saved["seen"])
+        if not len(self.decisions) == len(self.outcomes) == len(self.seen):
             raise StateError("state", "contradicts itself: decisions and outcomes differ")
         if not isinstance(saved["missing"], list | tuple):
             raise StateError("state", f"missing must be a list, got {saved['missing']!r}")
         for id, why in saved["missing"]:
             self.tell_missing(_check.decision("missing", id, len(self)), why)
-        first = self.forgotten
         self.settled = _check.whole("settled", saved["settled"], first)
         behind = range(first, min(self.settled, len(self)))
         known = all(self.outcomes[i - first] is not None or i in self.missing for i in behind)
         if self.settled > len(self) or not known:
             raise StateError("state", "contradicts itself: what is settled has no outcome")
+        seen = np.array(self.seen)
+        ordered = seen.size == 0 or (seen.dtype == np.int64 and seen[0] >= 0)
+        most = np.arange(first, len(self))
+        if not ordered or (np.diff(seen) < 0).any() or (seen > most).any():
+            raise StateError("state", "contradicts itself: what was settled at each decision")
 
     def copy(self, other: DecisionQueue) -> None:
         """Take over all decisions and outcomes of another queue, none of them settled."""
         self.decisions, self.outcomes = list(other.decisions), list(other.outcomes)
-        self.missing = dict(other.missing)
+        self.seen, self.missing = list(other.seen), dict(other.missing)
 
     def copy_outcome(self, other: DecisionQueue, position: int) -> None:
         """Take over what became of a decision that both queues have."""
         self.outcomes[position] = other.outcomes[position]
         if position in other.missing:
             self.missing[position] = other.missing[position]
+
+
+def _several(saved: Any) -> tuple[int, ...]:
+    """Return a decision of several numbers, as a state has it."""
+    if not isinstance(saved, list | tuple) or {*map(type, saved)} != {int}:
+        raise StateError("state", f"decisions must be whole numbers, got {saved!r}")
+    return tuple(saved)
+
+
+def _as_lists(values: list[Any]) -> list[Any]:
+    return list(map(plain, values)) if tuple in {*map(type, values)} else list(values)
 
 
 def plain(value: Any) -> Any:

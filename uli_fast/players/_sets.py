@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
@@ -21,6 +22,7 @@ from uli_fast.guarantees import ROUNDING
 from uli_fast.players._certificate import left_out, too_large
 from uli_fast.players._player import RewardPlayer
 from uli_fast.players._queue import DecisionQueue
+from uli_fast.players._saved_states import Attributes, Records, contradicts, load
 
 if TYPE_CHECKING:
     from uli_fast.arm_sets import ArmSet
@@ -32,6 +34,21 @@ class VectorDecision(NamedTuple):
     id: int
     arm: tuple[float, ...]
     probability: float
+
+
+class SetMemory(NamedTuple):
+    """What is known of the open phase, and counted over all of them."""
+
+    n: I64  # (1,) plays of each of its arms
+    asked: I64  # (1,) decisions of this phase
+    again: Records  # arms whose outcome was missing
+    sums: F64  # (k,) of each arm
+    counts: I64  # (k,) plays
+    lost: I64  # (k,) of these, missing and counted at their worst
+    omitted: I64  # (1,) missing outcomes that would have been learned from
+    all_lost: I64  # (1,) missing outcomes that count at their worst
+    closed: I64  # (1,) rounds of the closed phases' quotas
+    largest: F64  # (1,) no reward that was learned from is farther from 0
 
 
 class SetPlayer(RewardPlayer[VectorDecision]):
@@ -50,22 +67,23 @@ class SetPlayer(RewardPlayer[VectorDecision]):
     2
     """
 
-    ahead: ClassVar[tuple[str, ...]] = ("asked", "again")
     forgets: ClassVar[bool] = True
     _phases: Any
+    # What changes in the phases beside their number.
+    _changing: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self, learner: Any, region: ArmSet, low: float, high: float, intercept: float
     ) -> None:
         # A decision is its phase, 0 if none learns from it, and the number of the arm.
-        super().__init__(learner, low, high, DecisionQueue("decisions", "rewards", "reward"))
+        read = partial(_check.reward, low=low, high=high)
+        super().__init__(learner, low, high, DecisionQueue("reward", read))
         self.region: ArmSet = region
         self.intercept = self._zero = intercept  # what rewards are learned from less
-        self._omitted = 0  # missing outcomes that would have been learned from
-        self._all_lost = 0  # missing outcomes that count at their worst
-        self._closed = 0  # rounds of the closed phases' quotas
-        self._largest = 0.0  # no reward that was learned from is farther from 0
         self._arms: F64
+        sizes = (np.zeros(0), *np.zeros((2, 0), np.int64))  # of no phase yet
+        counts = np.zeros((5, 1), np.int64)
+        self.memory = SetMemory._make((*counts[:2], Records(int), *sizes, *counts[2:], np.zeros(1)))
 
     @property
     def phase(self) -> int:
@@ -80,12 +98,12 @@ class SetPlayer(RewardPlayer[VectorDecision]):
     @property
     def quota(self) -> int:
         """Plays of each of them."""
-        return int(self._n)
+        return int(self.memory.n[0])
 
     @property
     def lost(self) -> int:
         """How many missing outcomes count at their worst."""
-        return self._all_lost
+        return int(self.memory.all_lost[0])
 
     @property
     def withdrawn(self) -> bool:
@@ -120,62 +138,79 @@ class SetPlayer(RewardPlayer[VectorDecision]):
         return UnsupportedError(f"{what}: {name} has none: its arms cannot be listed")
 
     def _open(self) -> None:
-        self._arms, self._n, _ = self._phases.open()
-        self._asked = 0
-        self._again: list[int] = []  # arms whose outcome was missing
-        self._sums: F64 = np.zeros(len(self._arms))
-        self._counts: I64 = np.zeros(len(self._arms), np.int64)
-        self._lost: I64 = np.zeros(len(self._arms), np.int64)  # of this phase's arms
+        self._arms, self.memory.n[0], _ = self._phases.open()
+        self.memory.asked[0] = 0
+        self.memory.again.clear()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget all outcomes of the arms of a phase."""
+        k = len(self._arms)
+        counts: I64 = np.zeros((2, k), np.int64)
+        self.memory = self.memory._replace(sums=np.zeros(k), counts=counts[0], lost=counts[1])
 
     def _ask(self) -> VectorDecision:
-        quota = self._n * len(self._arms)
-        within = self._asked < quota
-        a = self._asked // self._n if within else (self._asked - quota) % len(self._arms)
-        if self._again:
-            within, a = True, self._again.pop(0)
+        a = self._next()
+        return VectorDecision(len(self.queue), tuple(self._arms[a].tolist()), 1.0)
+
+    def _next(self) -> int:
+        """Note the next decision; return its arm."""
+        memory, arms = self.memory, len(self._arms)
+        n, asked = memory.n.item(), memory.asked.item()
+        within = asked < n * arms
+        a: int = asked // n if within else (asked - n * arms) % arms
+        if memory.again:
+            within, a = True, memory.again.pop(0)
         else:
-            self._asked += 1
-        id = self.queue.add((self.phase if within else 0, a))
-        return VectorDecision(id, tuple(self._arms[a].tolist()), 1.0)
+            memory.asked[0] = asked + 1
+        self.queue.add((self._phases.phase if within else 0, a))
+        return a
+
+    def _repeat(self, decision: tuple[int, int], outcome: float | None) -> None:
+        self._next()
 
     def _take_in(self, decision: tuple[int, int], reward: float | None) -> None:
         phase, a = decision
-        if phase != self.phase:
+        if phase != self._phases.phase:
             return
         if reward is None:
             self._omit(a)
             return
-        self._largest = max(self._largest, abs(reward))
+        if abs(reward) > self.memory.largest[0]:
+            self.memory.largest[0] = abs(reward)
         self._count(a, reward - self._zero)
 
     def _omit(self, a: int) -> None:
         """Count a missing outcome as the middle of the range, or ask for it again."""
+        memory = self.memory
         if self.widens and math.isfinite(self.low):
-            self._lost[a] += 1
-            self._all_lost += 1
+            memory.lost[a] += 1
+            memory.all_lost[0] += 1
             self._count(a, self.low / 2.0 + self.high / 2.0 - self._zero)
         else:
-            self._omitted += 1
-            self._again.append(a)
+            memory.omitted[0] += 1
+            memory.again.append(a)
 
     def _count(self, a: int, reward: float) -> None:
         """Learn from what is left of a reward; a phase ends with the last of its quotas."""
-        self._sums[a] += reward
-        self._counts[a] += 1
-        if (self._counts == self._n).all():
-            self._closed += self._n * len(self._arms)
+        memory = self.memory
+        memory.sums[a] += reward
+        memory.counts[a] += 1
+        if memory.counts[a] == memory.n[0] and (memory.counts == memory.n[0]).all():
+            memory.closed[0] += self.quota * len(self._arms)
             self._close()
             self._open()
 
     def _close(self) -> None:
         """Learn from a phase."""
-        self._phases.close(self._arms, self._n, self._sums / self._n)
+        self._phases.close(self._arms, self.quota, self.memory.sums / self.quota)
 
     def _off(self) -> F64:
         """Bound what missing outcomes may have changed in the mean of each arm."""
-        if not self._lost.any():  # the range may be infinite
-            return np.zeros(len(self._lost))
-        return np.asarray(self._lost / self._n * (self.high / 2.0 - self.low / 2.0))
+        lost = self.memory.lost
+        if not lost.any():  # the range may be infinite
+            return np.zeros(len(lost))
+        return np.asarray(lost / self.quota * (self.high / 2.0 - self.low / 2.0))
 
     def _learned(self, allowed: float) -> int:
         """Return the first round that settled rewards decide on, refusing what is not proved.
@@ -188,10 +223,11 @@ class SetPlayer(RewardPlayer[VectorDecision]):
                 f"rewards in [{self.low:g}, {self.high:g}] may be {noise:g}-subgaussian, "
                 f"the learner assumes R = {R:g}"
             )
-        if self._omitted:
-            raise left_out(self._omitted)
-        t = self._closed + int(self._counts.sum()) + 1  # what has been learned from
-        largest = max(self._largest, abs(self._zero)) if t > 1 else 0.0
+        memory = self.memory
+        if memory.omitted[0]:
+            raise left_out(int(memory.omitted[0]))
+        t = int(memory.closed[0] + memory.counts.sum()) + 1  # what has been learned from
+        largest = max(float(memory.largest[0]), abs(self._zero)) if t > 1 else 0.0
         if math.isinf(self.low) and 2.0 * t * largest * 2.0**-53 > allowed:
             raise too_large(largest)
         return t
@@ -205,77 +241,39 @@ class SetPlayer(RewardPlayer[VectorDecision]):
         """Drop the settled decisions."""
         self.queue.forget()
 
-    def _saved(self) -> dict[str, Any]:
-        lost = {"lost": self._lost.tolist(), "all_lost": self._all_lost} if self.widens else {}
-        largest = {"largest": self._largest} if self.queue.forgotten else {}
-        return (
-            lost
-            | largest
-            | {
-                "set": extent(self._phases.region),
-                "intercept": self.intercept,
-                "phase": self.phase,
-                "asked": self._asked,
-                "sums": self._sums.tolist(),
-                "counts": self._counts.tolist(),
-                "omitted": self._omitted,
-                "again": list(self._again),
-                "closed": self._closed,
-            }
-        )
+    def also_started_with(self) -> dict[str, Any]:
+        """Return how far the set of arms reaches: it is not in a state."""
+        return {"extent": extent(self._phases.region)}
 
-    def _load_set(self, saved: Mapping[str, Any]) -> None:
-        """Refuse a state of another set of arms."""
-        there, here = np.array(saved["set"]), np.array(extent(self._phases.region))
+    def parts(self) -> dict[str, Any]:
+        """Return all that changes, by name."""
+        phases = Attributes(self._phases, "phase", *self._changing)
+        return super().parts() | {"phases": phases, "memory": self.memory}
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Take over what ``state`` returned, if it is of the same set."""
+        there, here = np.array(saved["start"]["extent"]), np.array(extent(self._phases.region))
         if there.shape != here.shape or not np.allclose(there, here, rtol=1e-7, atol=1e-12):
             raise StateError("arms", "are not those of the state: their extent differs")
+        load(self.parts()["phases"], saved["phases"])
+        self._arms = self._phases.arms
+        self._begin()
+        super().load(saved)
 
-    def _load_counts(self, saved: Mapping[str, Any]) -> bool:
-        """Take over decisions and what is known of the open phase; say whether it fits together."""
-        self._asked = int(saved["asked"])
-        self._sums, self._counts = np.array(saved["sums"]), np.array(saved["counts"], np.int64)
-        self.queue.load(saved, _decision, self._read)
-        self._largest = max((abs(r) for r in self.queue.outcomes if r is not None), default=0.0)
-        if self.queue.forgotten:
-            self._largest = _check.number("largest", saved["largest"])
-        self._omitted = int(saved["omitted"])
-        self._again = [int(a) for a in saved["again"]]
-        self._closed = int(saved["closed"])
-        self._lost = np.zeros_like(self._counts)
-        if self.widens:
-            self._lost = np.array(saved["lost"], np.int64)
-            self._all_lost = _check.whole("all_lost", saved["all_lost"], 0)
-        return (
-            0 <= len(self._again) <= self._omitted <= self.queue.told_missing
-            and all(0 <= a < len(self._arms) for a in self._again)
-            and len(self._sums) == len(self._counts) == len(self._arms)
-            and self.phase >= max((m for m, _ in self.queue.decisions), default=1) >= 0
-            and self._n >= 1
-            and self._asked >= 0
-            and bool((self._counts >= 0).all() and (self._counts <= self._n).all())
-            and self._lost.shape == self._counts.shape
-            and bool((self._lost >= 0).all() and (self._lost <= self._counts).all())
-            and int(self._lost.sum()) <= self._all_lost <= self.queue.told_missing
+    def check_state(self) -> None:
+        """Refuse what no player can hold, whatever led to it."""
+        memory, told = self.memory, self.queue.told_missing
+        holds = (
+            0 <= len(memory.again) <= memory.omitted[0] <= told,
+            all(0 <= a < len(self._arms) for a in memory.again),
+            self.phase >= max((m for m, _ in self.queue.decisions), default=1) >= 0,
+            memory.n[0] >= 1 and memory.asked[0] >= 0,
+            (memory.counts >= 0).all() and (memory.counts <= memory.n[0]).all(),
+            (memory.lost >= 0).all() and (memory.lost <= memory.counts).all(),
+            memory.lost.sum() <= memory.all_lost[0] <= told,
         )
-
-    def retrace(self, other: SetPlayer) -> None:
-        """Be told what another player was told."""
-        super().retrace(other)
-        # Arms to be asked for again are taken from the front.
-        again = len(self._again) - len(other._again)
-        within = sum(phase == other.phase for phase, _ in other.queue.decisions)
-        quota = other.quota * len(other.arms)
-        if (
-            again < 0
-            or self._again[again:] != other._again
-            or within != min(other._asked, quota) + again
-        ):
-            raise StateError("state", "contradicts itself: what is asked for again is not missing")
-
-
-def contradiction() -> StateError:
-    """Say that a state does not fit together."""
-    return StateError("state", "contradicts itself: decisions, counts and rewards differ")
+        if not all(holds):
+            raise contradicts("decisions, counts and rewards differ")
 
 
 def extent(region: ArmSet) -> list[float]:
@@ -290,8 +288,3 @@ def extent(region: ArmSet) -> list[float]:
 def n_directions(d: int) -> int:
     """Return in how many directions ``extent`` looks."""
     return 2 * d + 8
-
-
-def _decision(saved: Any) -> tuple[int, int]:
-    phase, a = saved
-    return int(phase), int(a)

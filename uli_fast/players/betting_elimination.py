@@ -18,14 +18,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from uli_fast import _check
 from uli_fast._check import Labels
-from uli_fast._typing import F64
-from uli_fast.errors import ArgumentError, ConflictingRewardError, StateError, UliError
+from uli_fast._typing import F64, I64
+from uli_fast.errors import ArgumentError, ConflictingRewardError, UliError
 from uli_fast.formulas.betting_elimination import log_interval, mixture_level
 from uli_fast.formulas.mixture import outer_boundary
 from uli_fast.guarantees import Guarantee, betting_looks
@@ -33,9 +34,16 @@ from uli_fast.learners._betting import new_bets, new_book
 from uli_fast.players import _assumptions
 from uli_fast.players._arms import Player
 from uli_fast.players._certificate import Certificate, too_large
-from uli_fast.players._sweeps import Epoch, Sweeps
+from uli_fast.players._saved_states import Records, load
+from uli_fast.players._sweeps import Epoch, SweepMemory, Sweeps
+
+if TYPE_CHECKING:
+    from uli_fast.kernels.betting.book import Book
 
 MARGIN = 1e-6  # of the noise of a sum, what rounding may be off by
+# Parts of the book with a column for each bet, of which a state has those that are entered, and
+# parts that follow from an epoch's theta.
+BY_BET, OF_AN_EPOCH = ("P", "Q", "up", "down"), ("theta", "stake", "odds")
 
 
 class Block(NamedTuple):
@@ -43,7 +51,37 @@ class Block(NamedTuple):
 
     position: int
     id: str | None
-    sums: dict[int, tuple[int, float, int]]  # arm -> plays, total, missing
+    rows: tuple[tuple[int, int, float, int], ...]  # arm, plays, total, missing
+
+    @property
+    def sums(self) -> dict[int, tuple[int, float, int]]:
+        """The rows by the arms."""
+        return {a: (plays, total, missing) for a, plays, total, missing in self.rows}
+
+
+class BettingMemory(NamedTuple):
+    """What is known beside the counts of the arms."""
+
+    book: Book
+    new: F64  # (K, 6) what came of the epoch that is being settled
+    at: I64  # (1,) the epoch whose outcomes are being taken in
+    whole: I64  # (1,) whole sweeps settled since the last look
+    gaps: F64  # (2,) certain about every survivor: from the last look, and the least so far
+    sweeps: SweepMemory
+    blocks: Records
+
+
+def _block(saved: Any) -> Block:
+    position, id, rows = saved
+    return Block(position, id, tuple((a, n, float(total), m) for a, n, total, m in rows))
+
+
+@cache
+def _live() -> Any:
+    """Return the kernels, which are imported when they are needed: asking Python twice is slow."""
+    from uli_fast.kernels.betting import live
+
+    return live
 
 
 class BettingPlayer(Player):
@@ -51,23 +89,26 @@ class BettingPlayer(Player):
 
     widens: ClassVar[bool] = True
     allows_drift: ClassVar[bool] = True  # what is said then, and assumed, needs no constant means
+    chooses_again: ClassVar[bool] = True  # which sweep a decision is in has a part in what is bet
 
     def __init__(self, learner: Any, labels: Labels, low: float, high: float) -> None:
         super().__init__(learner, labels, low, high)
         K, bounded = len(labels), math.isfinite(low)
         about = (learner.delta, self.unit_noise, learner.leader, bounded)
         self._bets = new_bets(K, *about)
-        self._book = new_book(K, self._bets)
         level = log_interval(K, learner.delta)
         self._level = (level, *((0.0, 1.0) if bounded else self._bets.test[1:].tolist()))
-        self._new: F64 = np.zeros((K, 6))  # what came of the epoch that is being settled
-        self._whole = 0  # whole sweeps settled since the last look
-        # What is certain about every survivor: from the last look, and the least so far.
-        self._latest = self._gap = math.inf
         self.sweeps = Sweeps(self._bets.r)
-        self._at = 0  # the epoch whose outcomes are being taken in
-        self._blocks: list[Block] = []
-        self._named: dict[str, Block] = {}  # those with an id
+        self.memory = BettingMemory(
+            new_book(K, self._bets),
+            np.zeros((K, 6)),
+            np.zeros(1, np.int64),
+            np.zeros(1, np.int64),
+            np.full(2, math.inf),
+            self.sweeps.memory,
+            Records(int, (str, type(None)), tuple, make=_block),
+        )
+        self._named: dict[str, Block] = {}  # the blocks with an id
 
     # Asking.
 
@@ -78,28 +119,27 @@ class BettingPlayer(Player):
 
     def _take_in(self, a: int, reward: float | None) -> None:
         position = self.queue.settled - 1 - self.queue.forgotten
-        epoch = self.sweeps.begun[position]
-        if epoch != self._at:
+        epoch = self.memory.sweeps.begun[position]
+        if epoch != self.memory.at[0]:
             self._enter()
             self._turn_to(epoch)
         super()._take_in(a, reward)
-        if self.sweeps.ends[position]:
+        if self.memory.sweeps.ends[position]:
             self._end_sweep()
 
     def _turn_to(self, epoch: int) -> None:
         """Set the bets for the sweeps that were begun in an epoch."""
         from uli_fast.kernels.betting.book import set_bets
 
-        self._at = epoch
-        set_bets(self._book, self._bets, self.sweeps.epochs[epoch].theta)
+        self.memory.at[0] = epoch
+        set_bets(self.memory.book, self._bets, self.sweeps.epochs[epoch].theta)
 
     def absorb(self, a: int, reward: float) -> None:
         """Take in a reward of an active arm, on the unit scale."""
-        from uli_fast.kernels.betting import live as live
-
+        live = _live()
         self.count(a, reward)
         self._narrow_arm(a)
-        row = self._new[a]
+        row = self.memory.new[a]
         if reward in (0.0, 1.0):
             row[live.PLAYS] += 1.0
             row[live.WINS] += reward
@@ -109,35 +149,36 @@ class BettingPlayer(Player):
         if self._bets.u.size:
             from uli_fast.kernels.betting.book import take_one
 
-            r = float(self.sweeps.times(a, self._at))
-            take_one(self._book, a, r, reward)
+            r = float(self.sweeps.times(a, int(self.memory.at[0])))
+            take_one(self.memory.book, a, r, reward)
 
     def _absorb_missing(self, a: int) -> None:
         from uli_fast.kernels.betting.live import MISSING
 
         self.count(a, 0.0)
         self._narrow_arm(a)
-        self._new[a, MISSING] += 1.0
+        self.memory.new[a, MISSING] += 1.0
 
     def _omit(self, a: int) -> None:
         from uli_fast.kernels.betting.live import OMITTED
 
-        self._new[a, OMITTED] += 1.0
+        self.memory.new[a, OMITTED] += 1.0
 
     def _end_sweep(self) -> None:
         from uli_fast.kernels.betting.book import LOOK, SWEEPS
 
-        self._whole += 1
-        if self._book.mark[SWEEPS] + self._whole == self._book.mark[LOOK]:
+        self.memory.whole[0] += 1
+        mark = self.memory.book.mark
+        if mark[SWEEPS] + self.memory.whole[0] == mark[LOOK]:
             self._enter()
-            self._look(self._whole)
+            self._look(int(self.memory.whole[0]))
 
     def _enter(self) -> None:
         """Enter what came of the sweeps of an epoch."""
         from uli_fast.kernels.betting.live import enter_all
 
-        leader = self.sweeps.epochs[self._at].leader
-        enter_all(self._book, self._bets, self.arm_state.active, self._new, leader)
+        leader = self.sweeps.epochs[self.memory.at[0]].leader
+        enter_all(self.memory.book, self._bets, self.arm_state.active, self.memory.new, leader)
 
     def _look(self, sweeps: int) -> None:
         from uli_fast.kernels.betting.book import LEADER
@@ -145,13 +186,13 @@ class BettingPlayer(Player):
 
         state = self.arm_state
         t = int(state.clock[0])
-        gap = look(self._book, self._bets, state.active, state.eliminated, t, sweeps)
-        self._whole = 0
-        epochs, mark = self.sweeps.epochs, self._book.mark
-        epochs.append(Epoch(int(mark[LEADER]), float(self._book.theta[0])))
-        self._at = len(epochs) - 1
-        if not self._omitted.any():
-            self._latest, self._gap = gap, min(self._gap, gap)
+        gap = look(self.memory.book, self._bets, state.active, state.eliminated, t, sweeps)
+        self.memory.whole[0] = 0
+        epochs, mark = self.sweeps.epochs, self.memory.book.mark
+        epochs.append(Epoch(int(mark[LEADER]), float(self.memory.book.theta[0])))
+        self.memory.at[0] = len(epochs) - 1
+        if not self.tally.omitted.any():
+            self.memory.gaps[:] = gap, min(float(self.memory.gaps[1]), gap)
         self.sweeps.drop(state.active)
 
     # Blocks of sums.
@@ -165,7 +206,8 @@ class BettingPlayer(Player):
         from uli_fast.kernels.betting.book import LOOK, SWEEPS
 
         self._refuse_within_sweep(None)
-        sweeps = int(self._book.mark[LOOK] - self._book.mark[SWEEPS]) - self._whole
+        mark = self.memory.book.mark
+        sweeps = int(mark[LOOK] - mark[SWEEPS] - self.memory.whole[0])
         arms = np.flatnonzero(self.arm_state.active).tolist()
         return {self.labels[a]: sweeps * self.sweeps.times(a) for a in arms}
 
@@ -186,13 +228,14 @@ class BettingPlayer(Player):
             return
         self._refuse_within_sweep("sums")
         self._refuse_block(found)
-        self._note_block(Block(len(self.queue), block_id, found))
+        rows = tuple((a, *row) for a, row in found.items())
+        self._note_block(Block(len(self.queue), block_id, rows))
         self._take_block(found)
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[Block, ...]:  # type: ignore[override]
         """The blocks that were told."""
-        return tuple(self._blocks)
+        return tuple(self.memory.blocks)
 
     def _told_before(self, block_id: str, sums: Mapping[int, tuple[int, float, int]]) -> bool:
         known = self._named.get(block_id)
@@ -201,9 +244,9 @@ class BettingPlayer(Player):
         return known is not None
 
     def _note_block(self, block: Block) -> None:
-        self._blocks.append(block)
+        self.memory.blocks.append(block)
         means = (abs(total) / max(n - missing, 1) for n, total, missing in block.sums.values())
-        self.largest = max(self.largest, *means)
+        self.tally.largest[0] = max(self.largest, *means)
         if block.id is not None:
             self._named[block.id] = block
 
@@ -253,26 +296,26 @@ class BettingPlayer(Player):
         plays, total, missing = np.zeros(K), np.zeros(K), np.zeros(K)
         for a in np.flatnonzero(state.active).tolist():
             plays[a], total[a], missing[a] = self._unit_sums(a, *sums[a])
-        if missing.any() and self._complete is None:
-            self._complete = self._learned() + 1
+        if missing.any():
+            self._note_missing()
         self._enter()
         self._turn_to(len(self.sweeps.epochs) - 1)
         m = int(plays[state.active].min())
-        enter_block(self._book, self._bets, state.active, plays, total, missing, m)
+        enter_block(self.memory.book, self._bets, state.active, plays, total, missing, m)
         state.n[:] += plays.astype(np.int64)
         state.total[:] += total
-        self._lost += missing.astype(np.int64)
+        self.tally.lost[:] += missing.astype(np.int64)
         state.clock[0] = state.n.sum()
         state.last[state.active] = state.clock[0]
         for a in np.flatnonzero(state.active).tolist():
             self._narrow_arm(a)
-        self._look(self._whole + m)
+        self._look(int(self.memory.whole[0]) + m)
 
     def _unit_sums(self, a: int, plays: int, total: float, missing: int) -> tuple[Any, Any, Any]:
         """Return a row on the unit scale; without bounds, missing outcomes are left out."""
         came = plays - missing
         if not math.isfinite(self.low):
-            self._omitted[a] += missing
+            self.tally.omitted[a] += missing
             return came, total, 0
         unit = (total - came * self.low) / self.scale
         return plays, min(max(unit, 0.0), float(came)), missing
@@ -280,14 +323,14 @@ class BettingPlayer(Player):
     # What is certain.
 
     def _unit_intervals(self) -> tuple[F64, F64]:
-        return self.known[0], self.known[1]
+        return self.tally.known[0], self.tally.known[1]
 
     def _narrow_arm(self, a: int) -> None:
         """Keep what the interval of an arm says after a play or a block."""
-        from uli_fast.kernels.betting.live import narrow
-
         state = self.arm_state
-        narrow(self.known, a, state.n[a], state.total[a], self._lost[a], *self._level)
+        _live().narrow(
+            self.tally.known, a, state.n[a], state.total[a], self.tally.lost[a], *self._level
+        )
 
     def intervals(self) -> dict[int | str, tuple[float, float]]:
         """Return each arm's confidence interval, cut to the declared range.
@@ -311,8 +354,8 @@ class BettingPlayer(Player):
     def _unit_gap_bound(self) -> float:
         """Bound the gap of every survivor; on average over the sweeps so far, if means change."""
         if self.contradicted:
-            return self._latest
-        return min(self._gap, super()._unit_gap_bound())
+            return float(self.memory.gaps[0])
+        return min(float(self.memory.gaps[1]), super()._unit_gap_bound())
 
     def _envelope(self, promise: Guarantee, t: int) -> float:
         """Return F at the latest round that the sweeps looked at so far can reach.
@@ -325,10 +368,10 @@ class BettingPlayer(Player):
 
         if self._complete is not None:
             return math.inf  # what the looks before showed is in the bound
-        n, (K, r) = int(self._book.mark[SWEEPS]), (len(self.labels), self._bets.r)
+        n, (K, r) = int(self.memory.book.mark[SWEEPS]), (len(self.labels), self._bets.r)
         assumed = betting_looks.pair_variance(float(n), K, r)
-        if K == 2 and n and self._book.V.sum() > assumed * (1.0 + 1e-12):
-            c = self._drift(self._book.V.sum())
+        if K == 2 and n and self.memory.book.V.sum() > assumed * (1.0 + 1e-12):
+            c = self._drift(self.memory.book.V.sum())
             return float(min(promise.largest_gap, 2.0 * c / n * self.scale))
         return float(promise.bound(1 + min(t - 1, n * (K - 1 + r))))
 
@@ -348,14 +391,14 @@ class BettingPlayer(Player):
         from uli_fast.kernels.betting.book import SWEEPS
         from uli_fast.kernels.betting.live import half_width
 
-        active, n = self.arm_state.active, int(self._book.mark[SWEEPS])
+        active, n = self.arm_state.active, int(self.memory.book.mark[SWEEPS])
         if math.isfinite(self.low) or not self.arm_state.n[active].any():
             return
         level, R, rho = self._level
         least = float(half_width(float(self.arm_state.n[active].max()), R, rho, level))
         if n:
-            least = min(least, self._drift(2.0 * self._book.V[active].min()) / n)
-        terms = self.queue.settled + len(self._blocks) + 1
+            least = min(least, self._drift(2.0 * self.memory.book.V[active].min()) / n)
+        terms = self.queue.settled + len(self.memory.blocks) + 1
         if 2.0 * terms * self.largest * 2.0**-52 > MARGIN * least:
             raise too_large(self.largest)
 
@@ -364,75 +407,28 @@ class BettingPlayer(Player):
 
     # Saving.
 
-    def _forget(self, n: int) -> None:
-        self.sweeps.forget(n)
+    def forget(self) -> None:
+        """Drop the settled decisions."""
+        self.sweeps.forget(self.queue.forget())
 
-    def _told_missing(self, extra: Mapping[str, Any]) -> int:
-        rows = [row for block in extra["blocks"] for row in block[2]]
-        return self.queue.told_missing + sum(int(row[3]) for row in rows)
-
-    def _extra(self) -> dict[str, Any]:
+    def parts(self) -> dict[str, Any]:
+        """Return all that changes, by name; of the book what is entered and of no epoch."""
         from uli_fast.kernels.betting.book import ENTERED
 
-        g = int(self._book.mark[ENTERED])
-        cut = {"P", "Q", "up", "down"}
+        g = int(self.memory.book.mark[ENTERED])
         book = {
-            name: (x[:, :g] if name in cut else x).tolist()
-            for name, x in self._book._asdict().items()
-            if name not in ("theta", "stake", "odds")  # those of an epoch
+            name: x[:, :g] if name in BY_BET else x
+            for name, x in self.memory.book._asdict().items()
+            if name not in OF_AN_EPOCH
         }
-        blocks = [
-            [b.position, b.id, [[a, *row] for a, row in b.sums.items()]] for b in self._blocks
-        ]
-        return {
-            "book": book,
-            "new": self._new.tolist(),
-            "sweeps": self._whole,
-            "gap": None if math.isinf(self._gap) else self._gap,
-            "latest": None if math.isinf(self._latest) else self._latest,
-            "at": self._at,
-            "blocks": blocks,
-            **self.sweeps.saved(),
-        }
+        return super().parts() | {"memory": self.memory._asdict() | {"book": book}}
 
-    def _load_extra(self, extra: Mapping[str, Any]) -> None:
-        from uli_fast.kernels.betting.book import ENTERED
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Take over what ``state`` returned."""
+        load(self.memory.book.mark, saved["memory"]["book"]["mark"])  # how much is entered
+        super().load(saved)
+        self._turn_to(_check.whole("at", self.memory.at[0], 0, len(self.sweeps.epochs) - 1))
+        self._named = {block.id: block for block in self.blocks if block.id is not None}
 
-        book = self._book
-        g = int(extra["book"]["mark"][ENTERED])
-        for name, values in extra["book"].items():
-            mine = getattr(book, name)
-            mine = mine[:, :g] if mine.ndim == 2 else mine
-            mine[...] = np.asarray(values, mine.dtype).reshape(mine.shape)
-        self._new[...] = np.asarray(extra["new"], np.float64)
-        self._whole = _check.whole("sweeps", extra["sweeps"], 0)
-        gaps = (extra["gap"], extra["latest"])
-        self._gap, self._latest = (math.inf if x is None else float(x) for x in gaps)
-        self.sweeps.load(extra, len(self.queue.decisions))
-        self._turn_to(_check.whole("at", extra["at"], 0, len(self.sweeps.epochs) - 1))
-        self._load_blocks(extra["blocks"])
-        if not self.queue.forgotten:
-            self.sweeps.check(self.queue.decisions, self.arm_state.active)
-
-    def _load_blocks(self, saved: Any) -> None:
-        last = 0
-        for position, block_id, rows in saved:
-            sums = {self.labels[a]: row for a, *row in rows}
-            found = _check.block("sums", sums, self.labels, self.low, self.high)
-            if not last <= position <= self.queue.settled:
-                raise StateError("state", "contradicts itself: blocks are not in order")
-            last = position
-            if block_id is not None and self._told_before(_check.key("block_id", block_id), found):
-                raise StateError("state", f"contradicts itself: block {block_id!r} appears twice")
-            self._note_block(Block(position, block_id, found))
-
-    def retrace(self, other: BettingPlayer) -> None:
-        """Be told what another player was told, blocks where they came."""
-        self.sweeps.copy(other.sweeps)
-        self.queue.copy(other.queue)
-        self.asked[:] = other.asked
-        for block in other.blocks:
-            self._settle(block.position)
-            self._note_block(block)
-            self._take_block(block.sums)
-        self._settle()
+    def _repeat_block(self, block: Block) -> None:
+        self.tell_block({self.labels[a]: row for a, row in block.sums.items()}, block.id)

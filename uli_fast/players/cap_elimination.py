@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uli_fast import _check
 from uli_fast.formulas.cap_elimination import CAP_ROOM, cap_eta, cap_kappa
 from uli_fast.learners.cap_elimination import CapPhases
 from uli_fast.players import _assumptions
 from uli_fast.players._certificate import Certificate
-from uli_fast.players._sets import SetPlayer, contradiction
+from uli_fast.players._saved_states import load
+from uli_fast.players._sets import SetPlayer
 
 if TYPE_CHECKING:
     from uli_fast.arm_sets import ArmSet
@@ -30,6 +30,7 @@ class CapPlayer(SetPlayer):
     learner: CapElimination
     _phases: CapPhases
     widens: ClassVar[bool] = True
+    _changing: ClassVar[tuple[str, ...]] = ("pole", "depth", "theta", "eta", "gap")
 
     def __init__(
         self, learner: CapElimination, region: ArmSet, low: float, high: float, intercept: float
@@ -59,42 +60,12 @@ class CapPlayer(SetPlayer):
     def _close(self) -> None:
         """Learn from a phase; a missing outcome is at most half the range off its middle."""
         off = float(np.linalg.norm(self._off()))
-        self._phases.close(self._arms, self._n, self._sums / self._n, off)
+        self._phases.close(self._arms, self.quota, self.memory.sums / self.quota, off)
 
     # Saved states.
 
-    def _saved(self) -> dict[str, Any]:
-        phases = self._phases
-        return super()._saved() | {
-            "pole": phases.pole.tolist(),
-            "depth": _finite(phases.depth),
-            "theta": phases.theta.tolist(),
-            "eta": _finite(phases.eta),
-            "gap": _finite(phases.gap),
-        }
-
-    def _load(self, saved: Mapping[str, Any]) -> None:
-        self._load_set(saved)
-        phases, d = self._phases, self._phases.ball.dimension
-        phases.phase = _check.whole("phase", saved["phase"])
-        phases.pole = np.array(saved["pole"], np.float64)
-        phases.theta = np.array(saved["theta"], np.float64)
-        phases.depth, phases.eta, phases.gap = (
-            math.inf if saved[name] is None else _check.positive(name, saved[name])
-            for name in ("depth", "eta", "gap")
-        )
-        if phases.pole.shape != (d,) or abs(float(phases.pole @ phases.pole) - 1.0) > 1e-9:
-            raise contradiction()
-        phases.place()
-        self._arms, self._n = phases.arms_and_plays()
-        consistent = (
-            self._load_counts(saved)
-            and phases.theta.shape == (d,)
-            and bool(np.isfinite(phases.theta).all())
-        )
-        if not consistent:
-            raise contradiction()
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Take over what ``state`` returned."""
+        load(self.parts()["phases"], saved["phases"])
+        self._phases.place()
+        super().load(saved)

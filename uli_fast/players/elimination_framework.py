@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,11 +16,12 @@ class FrameworkPlayer(Player):
     """Asks for the least played arm that the user's rule has kept."""
 
     learner: Any
+    repeats = False
 
     def _choose(self) -> int:
         from uli_fast.kernels.arms.state import least_played
 
-        return int(least_played(self.asked, self.arm_state.active))
+        return int(least_played(self.tally.asked, self.arm_state.active))
 
     def tell(self, id: int, reward: float) -> None:
         """Give the reward of a decision; a rule that fails leaves everything as it was."""
@@ -34,28 +33,10 @@ class FrameworkPlayer(Player):
         with self._undone_if_it_fails(id):
             super().tell_missing(id, reason)
 
-    @contextmanager
-    def _undone_if_it_fails(self, id: int) -> Iterator[None]:
-        before, settled = [array.copy() for array in self.arm_state], self.queue.settled
-        omitted = self._omitted.copy()
-        try:
-            yield
-        except Exception:
-            if self.queue.settled != settled:  # the outcome was taken in and the rule failed
-                self.queue.take_back(id - 1, settled)
-                self._omitted[:] = omitted
-                for array, old in zip(self.arm_state, before, strict=True):
-                    array[:] = old
-            raise
-
     def absorb(self, a: int, reward: float) -> None:
         """Take in a reward of an active arm, on the unit scale."""
         self.count(a, reward)
         self.learner.restrict(self.arm_state)
-
-    def retraced(self, start: Any) -> None:
-        """Add up the rewards again: a rule may do anything when it is asked twice."""
-        self.recount()
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         # A rule says which arms stay, not how well they are known.

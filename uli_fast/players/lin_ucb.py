@@ -11,14 +11,13 @@ the range times |x^T V^-1 a| for every missing outcome of an arm a.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uli_fast._check import Labels
 from uli_fast._typing import F64
-from uli_fast.errors import StateError, UliError
+from uli_fast.errors import UliError
 from uli_fast.learners._linear import units_of
 from uli_fast.learners.lin_ucb import new_ridge, refresh
 from uli_fast.players._arms import Player
@@ -52,19 +51,27 @@ class LinUCBPlayer(Player):
         self._units = units_of(features, learner.theta_norm, learner.R, bounds, intercept)
         # Regressions on the rewards that came, and on all decisions: of this V alone is used.
         self._ridges = {name: new_ridge(features) for name in KEPT}
+        self.memory = {
+            name: {part: getattr(self._ridges[name], part) for part in parts}
+            for name, parts in KEPT.items()
+        }
 
     def _choose(self) -> int:
         from uli_fast.kernels.lin_ucb import choose
 
         came, asked = self._ridges["came"], self._ridges["asked"]
         t, delta, R = len(self.queue) + 1, self.learner.delta, self._units.R
-        a = int(choose(came._replace(square=asked.square), t, delta, R))
-        self._count_asked(a, t)
-        return a
+        return int(choose(came._replace(square=asked.square), t, delta, R))
 
-    def _count_asked(self, a: int, t: int) -> None:
-        """Add decision t to the matrix of what was asked for."""
-        _take(self._ridges["asked"], a, 0.0, t)
+    def _note(self, a: int) -> None:
+        _take(self._ridges["asked"], a, 0.0, len(self.queue) + 1)
+        super()._note(a)
+
+    def follow(self, other: Any) -> None:
+        """Ask and be told what another player was."""
+        for i, a in enumerate(other.queue.decisions):
+            _take(self._ridges["asked"], a, 0.0, i + 1)
+        super().follow(other)
 
     def absorb(self, a: int, reward: float) -> None:
         """Take in a reward of an arm, on the unit scale."""
@@ -88,7 +95,7 @@ class LinUCBPlayer(Player):
     def _unit_intervals(self) -> tuple[F64, F64]:
         from uli_fast.kernels.lin_ucb import radius
 
-        x, units, n, lost = self._ridges["came"].x, self._units, self.arm_state.n, self._lost
+        x, units, n, lost = self._ridges["came"].x, self._units, self.arm_state.n, self.tally.lost
         spread = x @ np.linalg.inv(np.eye(x.shape[1]) + (x.T * n) @ x)  # a^T V^-1
         sums = self.arm_state.total + 0.5 * lost
         values = spread @ (x.T @ (units.slope * sums - units.offset * n))
@@ -96,7 +103,7 @@ class LinUCBPlayer(Player):
         wide = radius(t, x.shape[1], self.learner.delta, units.R)
         half = wide * np.sqrt(np.maximum((spread * x).sum(axis=1), 0.0))
         half += np.abs(spread @ x[lost > 0].T) @ (0.5 * units.slope * lost[lost > 0])
-        if self._omitted.any():  # one estimate serves all arms
+        if self.tally.omitted.any():  # one estimate serves all arms
             half[:] = math.inf
         # Rewards in units of the proofs are X slope - offset.
         middle, half = (values + units.offset) / units.slope, half / units.slope
@@ -105,30 +112,9 @@ class LinUCBPlayer(Player):
     def _narrow(self) -> None:
         """Keep nothing: there is no certificate that would use it."""
 
-    def retrace(self, other: Any) -> None:
-        """Be told what another player was told."""
-        for i, a in enumerate(other.queue.decisions):
-            self._count_asked(a, i + 1)
-        super().retrace(other)
-
     def started_with(self) -> dict[str, Any]:
         """Return the arms, and the mean where they are 0."""
         return super().started_with() | {"intercept": self.intercept}
-
-    def _extra(self) -> dict[str, Any]:
-        kept = {
-            name: {part: getattr(self._ridges[name], part).tolist() for part in parts}
-            for name, parts in KEPT.items()
-        }
-        return {"features": self.features.tolist(), "intercept": self.intercept} | kept
-
-    def _load_extra(self, extra: Mapping[str, Any]) -> None:
-        for name, parts in KEPT.items():
-            for part in parts:
-                array, saved = getattr(self._ridges[name], part), np.array(extra[name][part])
-                if saved.shape != array.shape:
-                    raise StateError("state", f"{part} has shape {saved.shape}, not {array.shape}")
-                array[:] = saved
 
 
 def _take(ridge: Ridge, a: int, reward: float, count: int) -> None:

@@ -17,8 +17,7 @@ pairs say. Rounding of rewards without a range is taken at its worst, as missing
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -33,6 +32,19 @@ from uli_fast.players._certificate import too_large
 
 if TYPE_CHECKING:
     from uli_fast.learners.linear_elimination import LinearElimination
+
+
+class LinearMemory(NamedTuple):
+    """What is known of the open phase or block, and of the closed ones."""
+
+    asked: I64  # (K,) decisions of this phase; below, of these
+    settled: I64  # (K,)
+    missing: I64  # (K,)
+    sums: F64  # (K,) of rewards
+    closed: I64  # (1,) rounds of the closed phases' quotas
+    certified: F64  # (1,) the least that was realised, on the unit scale
+    values: F64  # (K,) estimates of the last closed phase, and what missing or rounded rewards may
+    errors: F64  # (K,) have made in them
 
 
 class LinearPlayer(Player):
@@ -55,12 +67,10 @@ class LinearPlayer(Player):
         bounds = (low, high) if math.isfinite(low) else (None, None)
         units = learner.units(features, bounds, intercept)
         self._phases = learner.phases(units, features, self.arm_state)
-        self._certified = math.inf  # the least that was realised, on the unit scale
-        self._phase_asked: I64 = np.zeros(len(labels), np.int64)
-        self._phase_settled: I64 = np.zeros(len(labels), np.int64)
-        self._phase_sums: F64 = np.zeros(len(labels))
-        self._phase_missing: I64 = np.zeros(len(labels), np.int64)
-        self._closed = 0  # rounds of the closed phases' quotas
+        counts = np.zeros((3, len(labels)), np.int64)
+        sums, closed, certified = np.zeros(len(labels)), np.zeros(1, np.int64), np.full(1, math.inf)
+        last = self._phases.values, self._phases.errors
+        self.memory = LinearMemory._make((*counts, sums, closed, certified, *last))
 
     @property
     def phase(self) -> int:
@@ -90,22 +100,23 @@ class LinearPlayer(Player):
 
     def _choose(self) -> int:
         quotas = self._phases.quotas()
-        unasked = self._phase_asked < quotas
+        unasked = self.memory.asked < quotas
         if unasked.any():
-            a = int(unasked.argmax())
-        else:  # ahead of the phase's end: in proportion to the quotas
-            share = np.where(quotas > 0, self._phase_asked / np.maximum(quotas, 1), math.inf)
-            a = int(share.argmin())
-        self._phase_asked[a] += 1
-        return a
+            return int(unasked.argmax())
+        # Ahead of the phase's end: in proportion to the quotas.
+        share = np.where(quotas > 0, self.memory.asked / np.maximum(quotas, 1), math.inf)
+        return int(share.argmin())
+
+    def _counts_asked(self) -> tuple[I64, ...]:
+        return self.tally.asked, self.memory.asked
 
     def _absorb_missing(self, a: int) -> None:
-        if self._phase_settled[a] < self._phases.quotas()[a]:
-            self._phase_missing[a] += 1
+        if self.memory.settled[a] < self._phases.quotas()[a]:
+            self.memory.missing[a] += 1
         self._take(a, 0.0, 0.5)
 
     def _omit(self, a: int) -> None:
-        self._phase_asked[a] -= 1
+        self.memory.asked[a] -= 1
 
     def absorb(self, a: int, reward: float) -> None:
         """Take in a reward of an active arm, on the unit scale."""
@@ -114,23 +125,22 @@ class LinearPlayer(Player):
     def _take(self, a: int, came: float, reward: float) -> None:
         """Count a play; ``reward`` is what the estimate takes it for, ``came`` what there was."""
         self.count(a, came)
-        self._phase_settled[a] += 1
-        quotas = self._phases.quotas()
-        if self._phase_settled[a] <= quotas[a]:
-            self._phase_sums[a] += reward
-        if (self._phase_settled >= quotas).all() and self.arm_state.active.sum() > 1:
+        memory, quotas = self.memory, self._phases.quotas()
+        memory.settled[a] += 1
+        if memory.settled[a] <= quotas[a]:
+            memory.sums[a] += reward
+        if (memory.settled >= quotas).all() and self.arm_state.active.sum() > 1:
             self._close()
             self._narrow()
-            self._certified = min(self._certified, self._realised())
-            self._closed += int(quotas.sum())
-            self._phase_asked -= self._phase_settled
-            self._phase_settled[:] = 0
-            self._phase_sums[:] = 0.0
-            self._phase_missing[:] = 0
+            memory.certified[0] = min(memory.certified[0], self._realised())
+            memory.closed[0] += quotas.sum()
+            memory.asked[:] -= memory.settled
+            for array in (memory.settled, memory.sums, memory.missing):
+                array[:] = 0
 
     def _close(self) -> None:
         """Learn from a phase or block whose quotas are settled."""
-        sums, missing = self._phase_sums, self._phase_missing
+        sums, missing = self.memory.sums, self.memory.missing
         if isinstance(self._phases, SharpBlocks):
             known = abs(self.intercept) if self.learner.known_intercept else 0.0
             largest = 0.0 if math.isfinite(self.low) else max(self.largest, known)
@@ -138,14 +148,9 @@ class LinearPlayer(Player):
         else:
             self._phases.close(sums, missing=missing)
 
-    def retrace(self, other: Any) -> None:
-        """Be told what another player was told."""
-        self._phase_asked[:] = other.asked  # closed phases take their share off
-        super().retrace(other)
-
     def _learned(self) -> int:
-        within = np.minimum(self._phase_settled, self._phases.quotas())
-        return self._closed + int(within.sum())
+        within = np.minimum(self.memory.settled, self._phases.quotas())
+        return int(self.memory.closed[0]) + int(within.sum())
 
     def informed(self, info: ArmsInfo, means: F64) -> ArmsInfo:
         """Add what true means say."""
@@ -189,7 +194,7 @@ class LinearPlayer(Player):
             raise too_large(self.largest)
 
     def _unit_gap_bound(self) -> float:
-        return min(super()._unit_gap_bound(), self._certified)
+        return min(super()._unit_gap_bound(), float(self.memory.certified[0]))
 
     def _unit_intervals(self) -> tuple[F64, F64]:
         units, values = self._phases.units, self._phases.values
@@ -199,7 +204,7 @@ class LinearPlayer(Player):
         # Rewards in units of the proofs are X slope - offset.
         middle = (np.where(np.isfinite(values), values, 0.0) + units.offset) / units.slope
         half = np.where(np.isfinite(values), (width + self._phases.errors) / units.slope, math.inf)
-        if self._omitted.any():  # one estimate serves all arms
+        if self.tally.omitted.any():  # one estimate serves all arms
             half[:] = math.inf
         return middle - half, middle + half
 
@@ -217,36 +222,9 @@ class LinearPlayer(Player):
             noise=(self.high - self.low) / 2.0 if finite else 0.0,
         )
 
-    def _extra(self) -> dict[str, Any]:
-        own = {}
+    def parts(self) -> dict[str, Any]:
+        """Return all that changes, by name."""
+        found = super().parts()
         if isinstance(self._phases, SharpBlocks):
-            certified = None if math.isinf(self._certified) else self._certified
-            own = {
-                "blocks": self._phases.saved(),
-                "certified": certified,
-                "largest": self.largest,
-            }
-        return own | {
-            "features": self.features.tolist(),
-            "intercept": self.intercept,
-            "phase_asked": self._phase_asked.tolist(),
-            "phase_settled": self._phase_settled.tolist(),
-            "phase_sums": self._phase_sums.tolist(),
-            "phase_missing": self._phase_missing.tolist(),
-            "errors": self._phases.errors.tolist(),
-            "closed": self._closed,
-            "values": [None if math.isnan(x) else x for x in self._phases.values.tolist()],
-        }
-
-    def _load_extra(self, extra: Mapping[str, Any]) -> None:
-        self._phase_asked[:] = extra["phase_asked"]
-        self._phase_settled[:] = extra["phase_settled"]
-        self._phase_sums[:] = extra["phase_sums"]
-        self._phase_missing[:] = extra["phase_missing"]
-        self._phases.errors[:] = extra["errors"]
-        self._closed = int(extra["closed"])
-        self._phases.values[:] = [math.nan if x is None else x for x in extra["values"]]
-        if isinstance(self._phases, SharpBlocks):
-            self._phases.load(extra["blocks"])
-            self._certified = math.inf if extra["certified"] is None else float(extra["certified"])
-            self.largest = float(extra["largest"])  # of the rewards that were learned from
+            found["blocks"] = self._phases.changing()
+        return found

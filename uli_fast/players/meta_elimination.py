@@ -23,7 +23,8 @@ class MetaPlayer(AdversarialPlayer):
     def _close(self, base: BasePhase) -> None:
         """Drop what the estimates of a phase show to be worse, and open the next."""
         estimates = checked_estimates(base, self._arms_now.size)
-        self._least = min(self._least, self._survivors_gap(estimates))
+        least = self.memory.least
+        least[0] = min(least[0], self._survivors_gap(estimates))
         eliminate(self.arm_state, estimates, self._plan.threshold)
         self.arm_state.clock[1] += 1
         self._open()
@@ -38,4 +39,7 @@ class MetaPlayer(AdversarialPlayer):
         if self.phase == 1:
             return math.inf
         scale = self._losses.scale * self._schedule(self.phase - 1).scale
-        return min(self._least, float(2.0 ** (-(self.phase - 1) / 2.0) * scale / self.scale))
+        return min(
+            float(self.memory.least[0]),
+            float(2.0 ** (-(self.phase - 1) / 2.0) * scale / self.scale),
+        )

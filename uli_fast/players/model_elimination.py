@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
 from uli_fast import _check
 from uli_fast._typing import B1, F64, I8, I64
-from uli_fast.errors import ArgumentError, GuaranteeWarning, NoGuaranteeError, StateError
+from uli_fast.errors import ArgumentError, GuaranteeWarning, NoGuaranteeError
 from uli_fast.guarantees.model_boxes import model_size
 from uli_fast.learners._policies.models import (
     KnownModel,
@@ -33,10 +33,10 @@ from uli_fast.learners._policies.models import (
 from uli_fast.learners.model_elimination import first_facts
 from uli_fast.players import _assumptions
 from uli_fast.players._certificate import Certificate, left_out
-from uli_fast.players._player import LivePlayer
+from uli_fast.players._player import EpisodePlayer
 from uli_fast.players._queue import DecisionQueue
-from uli_fast.players._saved_states import same
-from uli_fast.players.policy_elimination import PolicyDecision
+from uli_fast.players._saved_states import Arrays, Records, contradicts
+from uli_fast.players.policy_elimination import PolicyDecision, episode_of
 
 if TYPE_CHECKING:
     from uli_fast.learners.model_elimination import ModelElimination
@@ -47,7 +47,18 @@ EMPTY = (
 )
 
 
-class ModelPlayer(LivePlayer):
+class ModelMemory(NamedTuple):
+    """What the looks say."""
+
+    facts: F64  # see ``first_facts``
+    openings: Records  # decisions asked for before each look
+    end: F64  # (1,) decisions up to the end of the block
+    in_time: F64  # (1,) decisions until one was asked for beyond its block
+    omitted: I64  # (1,) missing episodes
+    passed: I64  # (2,) stage and state that nothing was decided in though rewards differ, or -1
+
+
+class ModelPlayer(EpisodePlayer):
     """Asks for the policy of which least is known among those that may be optimal.
 
     ``learner.start(rewards)`` makes it. What to call first: ``ask()`` for the policy of an
@@ -73,7 +84,7 @@ class ModelPlayer(LivePlayer):
     ) -> None:
         # A decision is the number of the look that chose it, an outcome the states, followed by
         # the actions where they are drawn.
-        super().__init__(learner, low, high, DecisionQueue("decisions", "episodes", "states"))
+        super().__init__(learner, low, high, DecisionQueue("states", episode_of))
         self.known = known
         rewards, support, points, successors = known
         H, S, A = rewards.shape
@@ -83,14 +94,16 @@ class ModelPlayer(LivePlayer):
         self._boxes = new_boxes(row_table(allowed, successors, support, learner.pooled))
         self._view = new_view((rewards - low) / (high - low), allowed)
         self._choice = new_choice((H, S, A))
-        self._facts: F64 = np.array(first_facts(H))
         # Where nothing is decided though rewards differ, and such a place that was passed.
         self._denied: B1 = ~points & (rewards != rewards[:, :, :1]).any(axis=2)
-        self._passed: tuple[int, int] | None = None
-        self._openings: list[int] = []  # decisions asked for before each look
-        self._policies: list[I8 | F64] = []  # what each look chose
-        self._in_time: float = math.inf  # decisions until one was asked for beyond its block
-        self._omitted = 0
+        facts: F64 = np.array(first_facts(H))
+        ends = np.full((2, 1), math.inf)
+        self.memory = ModelMemory._make(
+            (facts, Records(int), *ends, np.zeros(1, np.int64), np.full(2, -1))
+        )
+        # What each look chose.
+        shape = (H, S, A) if self._rule.stochastic else (H, S)
+        self._policies = Arrays(shape, np.float64 if self._rule.stochastic else np.int8)
         self._complaint: str | None = None  # of a look that has just been made
         self._look()
 
@@ -103,7 +116,18 @@ class ModelPlayer(LivePlayer):
     @property
     def policy(self) -> I8 | F64:
         """What the last look chose: (H, S) actions, or (H, S, A) probabilities."""
-        return self._policies[-1]
+        chosen: I8 | F64 = self._policies[-1]
+        return chosen
+
+    @property
+    def _end(self) -> float:
+        """How many decisions there are up to the end of the block."""
+        return float(self.memory.end[0])
+
+    @property
+    def _in_time(self) -> float:
+        """How many decisions there were until one was asked for beyond its block."""
+        return float(self.memory.in_time[0])
 
     @property
     def room(self) -> int | None:
@@ -151,7 +175,7 @@ class ModelPlayer(LivePlayer):
 
         self._refuse()
         least, scale = len(self.known.rewards) * self.low, self.high - self.low
-        lower, upper = (least + scale * float(self._facts[i]) for i in (LOWER, UPPER))
+        lower, upper = (least + scale * float(self.memory.facts[i]) for i in (LOWER, UPPER))
         return {"best policy": (lower, upper)}
 
     def certificate(self) -> Certificate:
@@ -169,22 +193,22 @@ class ModelPlayer(LivePlayer):
         self._refuse()
         scale = self.high - self.low
         guarantee = self.learner.guarantee_for(self._size, scale)
-        t = max(self.queue.settled, self._openings[-1]) + 1
+        t = max(self.queue.settled, self.memory.openings[-1]) + 1
         F = guarantee.bound(int(min(t, self._in_time)))
         envelope = F if t <= self._in_time else math.inf
-        bound = min(F, float(self._facts[CERTIFICATE]) * scale)
+        bound = min(F, float(self.memory.facts[CERTIFICATE]) * scale)
         many = math.prod(self._view.left.sum(axis=2).ravel().tolist())
         about = (guarantee.delta, many, guarantee.proved, self._assumes())
         return Certificate(t, bound, envelope, *about)
 
     def _refuse(self) -> None:
         """Say why nothing is certain, where it is so."""
-        if self._omitted:
-            raise left_out(self._omitted)
+        if self.memory.omitted[0]:
+            raise left_out(int(self.memory.omitted[0]))
         if self._is_empty():
             raise NoGuaranteeError(EMPTY)
-        if self._passed is not None:
-            h, s = self._passed
+        h, s = self.memory.passed.tolist()
+        if h >= 0:
             raise NoGuaranteeError(
                 f"decision_points is False at stage {h}, state {s}, which is reached, "
                 "and the rewards of its actions differ"
@@ -237,7 +261,7 @@ class ModelPlayer(LivePlayer):
 
     def _ask(self) -> PolicyDecision:
         if len(self.queue) >= self._end:
-            self._in_time = min(self._in_time, self._end)
+            self.memory.in_time[0] = min(self._in_time, self._end)
         return PolicyDecision(self.queue.add(len(self._policies) - 1), self._policies[-1], 1.0)
 
     def _read(self, policy: Any, states: Any, actions: Any) -> tuple[int, ...]:
@@ -280,7 +304,7 @@ class ModelPlayer(LivePlayer):
         from uli_fast.kernels.model_elimination import count_episode
 
         if told is None:
-            self._omitted += 1
+            self.memory.omitted[0] += 1
         else:
             states, actions = self._path(self._policies[decision], told)
             count_episode(self._boxes, states, actions, *self.known.rewards.shape[1:])
@@ -290,20 +314,20 @@ class ModelPlayer(LivePlayer):
 
     def _look_where(self, told: tuple[int, ...]) -> None:
         """Note whether an episode passed where rewards differ and nothing was decided."""
-        if self._passed is None and self._denied.any():
+        if self.memory.passed[0] < 0 and self._denied.any():
             for h, s in enumerate(told[: len(self._denied)]):
                 if self._denied[h, s]:
-                    self._passed = (h, s)
+                    self.memory.passed[:] = h, s
 
     def _look(self) -> None:
         """Learn from what is settled, choose, and begin a block."""
         from uli_fast.kernels.model_elimination import look_once
 
         t, fine = len(self.queue), not self._is_empty()
-        state = (self._boxes, self._view, self._choice, self._rule, self._facts)
+        state = (self._boxes, self._view, self._choice, self._rule, self.memory.facts)
         K = look_once(*state, t)
-        self._end: float = K if math.isinf(K) else t + max(1, int(K))
-        self._openings.append(t)
+        self.memory.end[0] = K if math.isinf(K) else t + max(1, int(K))
+        self.memory.openings.append(t)
         self._policies.append(self._chosen())
         if fine and self._is_empty():
             self._complaint = EMPTY
@@ -319,7 +343,7 @@ class ModelPlayer(LivePlayer):
         return _read_only(policy)
 
     def _is_empty(self) -> bool:
-        return math.isnan(self._facts[0])
+        return math.isnan(self.memory.facts[0])
 
     def _complain(self) -> None:
         """Warn the caller of ``tell`` if the last look found a box empty."""
@@ -329,44 +353,21 @@ class ModelPlayer(LivePlayer):
 
     # Saved states.
 
-    def _saved(self) -> dict[str, Any]:
-        return {
-            **self.started_with(),
-            "openings": list(self._openings),
-            "policies": [policy.tolist() for policy in self._policies],
-            "facts": [x if math.isfinite(x) else None for x in self._facts.tolist()],
-        }
+    def parts(self) -> dict[str, Any]:
+        """Return what was given out, by name; what the looks found follows from the episodes."""
+        return super().parts() | {"memory": self.memory, "policies": self._policies}
 
-    def _load(self, saved: Mapping[str, Any]) -> None:
-        """Play everything again, and compare with what was saved."""
-        asked = list(zip(saved["decisions"], saved["episodes"], strict=True))
-        missing = dict(saved["missing"])
-        for end in (*saved["openings"][1:], len(asked)):
-            for _, told in asked[len(self.queue) : end]:
-                decision = self._ask()
-                if told is not None:
-                    states, actions = self._parts(decision.id - 1, told)
-                    read = self._read(decision.policy, states, actions)
-                    self.queue.tell(decision.id - 1, read)
-                if decision.id in missing:
-                    self.queue.tell_missing(decision.id - 1, missing[decision.id])
-            self._settle()
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Take over what ``state`` returned."""
+        super().load(saved)
         self._complaint = None  # it was made when it happened
-        for name, value in self.state().items():
-            if not same(saved[name], value):
-                raise StateError(
-                    "state", f"contradicts itself: {name} is not what its episodes lead to"
-                )
-        # Computed numbers may differ in their last digits, and were given out as they are saved.
-        self._policies = [
-            _read_only(np.array(x, policy.dtype))
-            for x, policy in zip(saved["policies"], self._policies, strict=True)
-        ]
-        known = np.isfinite(self._facts)
-        self._facts[known] = [x for x in saved["facts"] if x is not None]
+        for policy in self._policies:
+            _read_only(policy)
 
-    def retraced(self, start: Any) -> None:
-        """Return None: loading has played everything again."""
+    def _repeat(self, decision: int, outcome: tuple[int, ...] | None) -> None:
+        position, policy = self._ask().id - 1, self._policies[-1]
+        if outcome is not None and self._read(policy, *self._parts(position, outcome)) != outcome:
+            raise contradicts(f"episode {position + 1} is none")
 
 
 def _read_only(values: Any) -> Any:

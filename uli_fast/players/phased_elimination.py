@@ -11,8 +11,7 @@ the phase allows for what it may have been. One of unbounded rewards is asked fo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,6 +20,23 @@ from uli_fast._typing import F64, I64
 from uli_fast.formulas.phased_elimination import quota
 from uli_fast.guarantees import Guarantee
 from uli_fast.players._arms import Player
+from uli_fast.players._saved_states import Records
+
+if TYPE_CHECKING:
+    from uli_fast.kernels.phased_elimination import PhaseStart
+
+
+class PhaseMemory(NamedTuple):
+    """What is known of the open phase and of the last closed one."""
+
+    start: PhaseStart
+    asked: I64  # (K,) decisions of the open phase
+    mean: F64  # (K,) of the closed phase; NaN if the arm was not in it
+    width: F64  # (K,) of its interval
+    missing: F64  # (K,) the share of its plays that is missing
+    early: (
+        Records  # arm and reward beyond a quota while others are not settled; NaN if it is missing
+    )
 
 
 class PhasedPlayer(Player):
@@ -34,14 +50,15 @@ class PhasedPlayer(Player):
 
         super().__init__(learner, labels, low, high)
         K = len(labels)
-        # What the counts were when the phase began, and what of it is missing.
-        self.phase_start = PhaseStart(np.zeros(K, np.int64), np.zeros(K), np.zeros(K, np.int64))
-        self._phase_asked: I64 = np.zeros(K, np.int64)
-        self._closed_mean: F64 = np.full(K, math.nan)  # means of the last closed phase
-        self._closed_width: F64 = np.full(K, math.inf)
-        self._closed_missing: F64 = np.zeros(K)  # the share of them that is missing
-        # Beyond a quota while others are not settled; None is a missing reward.
-        self._early: list[tuple[int, float | None]] = []
+        start = PhaseStart(np.zeros(K, np.int64), np.zeros(K), np.zeros(K, np.int64))
+        means = (np.full(K, math.nan), np.full(K, math.inf), np.zeros(K))
+        self.memory = PhaseMemory(start, np.zeros(K, np.int64), *means, Records(int, float))
+
+    @property
+    def phase_start(self) -> PhaseStart:
+        """What the counts were when the phase began, and what of it is missing."""
+        start: PhaseStart = self.memory.start
+        return start
 
     @property
     def phase(self) -> int:
@@ -57,77 +74,52 @@ class PhasedPlayer(Player):
         from uli_fast.kernels.arms.state import least_played
 
         active = self.arm_state.active
-        unasked = active & (self._phase_asked < self.quota)
-        a = int(unasked.argmax()) if unasked.any() else int(least_played(self._phase_asked, active))
-        self._phase_asked[a] += 1
-        return a
+        unasked = active & (self.memory.asked < self.quota)
+        return int(unasked.argmax() if unasked.any() else least_played(self.memory.asked, active))
+
+    def _counts_asked(self) -> tuple[I64, ...]:
+        return self.tally.asked, self.memory.asked
 
     def absorb(self, a: int, reward: float) -> None:
         """Take in a reward of an active arm, on the unit scale."""
         self._take(a, reward)
 
     def _absorb_missing(self, a: int) -> None:
-        self._take(a, None)
+        self._take(a, math.nan)
 
-    def _take(self, a: int, reward: float | None) -> None:
+    def _take(self, a: int, reward: float) -> None:
         from uli_fast.kernels.phased_elimination import close_phase, next_arm
 
         state, start, m = self.arm_state, self.phase_start, self.quota
         if state.n[a] - start.n[a] >= m:  # another arm is asked for again
-            self._early.append((a, reward))
+            self.memory.early.append((a, reward))
             return
-        if reward is None:
+        if missing := math.isnan(reward):
             start.missing[a] += 1
-        self.count(a, reward or 0.0)
+        self.count(a, 0.0 if missing else reward)
         if next_arm(state, start, m) < 0:
-            active = state.active.copy()
-            self._closed_mean[active] = (state.total - start.total)[active] / m
-            self._closed_width[active] = 2.0 ** -(self.phase + 1)
-            self._closed_missing[active] = start.missing[active] / m
+            active, memory = state.active.copy(), self.memory
+            memory.mean[active] = (state.total - start.total)[active] / m
+            memory.width[active] = 2.0 ** -(self.phase + 1)
+            memory.missing[active] = start.missing[active] / m
             close_phase(state, start, m)
             self._narrow()
-            self._phase_asked[active] -= m
-            early, self._early = self._early, []
+            memory.asked[active] -= m
+            early = list(memory.early)
+            memory.early.clear()
             for b, x in early:
                 if state.active[b]:
                     self._take(b, x)
 
     def _omit(self, a: int) -> None:
-        self._phase_asked[a] -= 1
-
-    def retrace(self, other: Any) -> None:
-        """Be told what another player was told."""
-        self._phase_asked[:] = other.asked  # closed phases take their share off
-        super().retrace(other)
+        self.memory.asked[a] -= 1
 
     def _unit_intervals(self) -> tuple[F64, F64]:
-        known = np.isfinite(self._closed_width)
-        mean = np.where(known, self._closed_mean, 0.0)
-        return mean - self._closed_width, mean + self._closed_width + self._closed_missing
+        width = self.memory.width
+        mean = np.where(np.isfinite(width), self.memory.mean, 0.0)
+        return mean - width, mean + width + self.memory.missing
 
     def _promise(self) -> Guarantee | None:
         # F needs to know the largest gap. That phase means are within 2^(-l-1) does not, and
         # leaves survivors of phase l with gaps of at most 2 2^-l.
         return super()._promise() if math.isfinite(self.low) else None
-
-    def _extra(self) -> dict[str, Any]:
-        return {
-            "start_n": self.phase_start.n.tolist(),
-            "start_total": self.phase_start.total.tolist(),
-            "phase_missing": self.phase_start.missing.tolist(),
-            "closed_missing": self._closed_missing.tolist(),
-            "early": [list(x) for x in self._early],
-            "phase_asked": self._phase_asked.tolist(),
-            "closed_mean": [None if math.isnan(x) else x for x in self._closed_mean.tolist()],
-            "closed_width": [None if math.isinf(x) else x for x in self._closed_width.tolist()],
-        }
-
-    def _load_extra(self, extra: Mapping[str, Any]) -> None:
-        self.phase_start.n[:] = extra["start_n"]
-        self.phase_start.total[:] = extra["start_total"]
-        self.phase_start.missing[:] = extra["phase_missing"]
-        self._closed_missing[:] = extra["closed_missing"]
-        self._early = [(int(a), None if x is None else float(x)) for a, x in extra["early"]]
-        self._phase_asked[:] = extra["phase_asked"]
-        self._closed_mean[:] = [math.nan if x is None else x for x in extra["closed_mean"]]
-        self._closed_width[:] = [math.inf if x is None else x for x in extra["closed_width"]]

@@ -21,7 +21,6 @@ from uli_fast.errors import (
     ArgumentError,
     NoGuaranteeError,
     SaturationWarning,
-    StateError,
     UliError,
     UnsupportedError,
 )
@@ -30,8 +29,9 @@ from uli_fast.learners._policies.runs import empty_model, new_path
 from uli_fast.learners.policy_elimination import SATURATED, complaint, saturation, size_of
 from uli_fast.players import _assumptions
 from uli_fast.players._certificate import Certificate, gap_bound, left_out
-from uli_fast.players._player import LivePlayer
+from uli_fast.players._player import EpisodePlayer
 from uli_fast.players._queue import DecisionQueue
+from uli_fast.players._saved_states import Arrays, Records, contradicts
 
 if TYPE_CHECKING:
     from uli_fast.kernels.policy_elimination import Chooser
@@ -60,7 +60,27 @@ class PolicyDecision(NamedTuple):
         return hash((self.id, self.probability))
 
 
-class PolicyPlayer(LivePlayer):
+class PolicyMemory(NamedTuple):
+    """What is counted beside the model."""
+
+    openings: Records  # decisions asked for before each phase
+    omitted: I64  # (1,) missing episodes that a phase would have used
+    learned: I64  # (1,) episodes that phases have used
+    used: I64  # (1,) of these, episodes of the open phase
+    overlapped: I64  # (1,) whether a decision was asked for while an episode was awaited
+    passed: I64  # (2,) stage and state that nothing was decided in though rewards differ, or -1
+    least: F64  # (1,) no active policy's gap is above it, by the closed phases
+
+
+class PhaseCounts(NamedTuple):
+    """What each closed phase counted."""
+
+    N: Arrays  # (H, S, A) visits
+    N3: Arrays  # (H, S, A, S) transitions
+    starts: Arrays  # (S,) episodes that began in each state
+
+
+class PolicyPlayer(EpisodePlayer):
     """Asks for the active policy that leads where least is known.
 
     ``learner.start(rewards)`` makes it. What to call first: ``ask(state)`` for the policy of an
@@ -79,6 +99,7 @@ class PolicyPlayer(LivePlayer):
     """
 
     learner: PolicyElimination
+    believed: ClassVar[tuple[str, ...]] = ("top",)
     outcome_names: ClassVar[tuple[str, ...]] = ("states", "actions")
 
     def __init__(
@@ -92,32 +113,32 @@ class PolicyPlayer(LivePlayer):
     ) -> None:
         H, S, A = rewards.shape
         # A decision is the number of the policy and the initial state, an outcome the states.
-        super().__init__(learner, low, high, DecisionQueue("decisions", "episodes", "states"))
+        super().__init__(learner, low, high, DecisionQueue("states", episode_of))
         self.rewards, self.initial_support, self.decision_points = rewards, support, points
         self._unit: F64 = (rewards - low) / (high - low)
         self._size = size_of(points, A)
         # Where nothing is decided though rewards differ, and such a place that is reached.
         self._denied: B1 = ~points & (rewards != rewards[:, :, :1]).any(axis=2)
-        self._passed: tuple[int, int] | None = None
-        self._least = float(H)  # no active policy's gap is above it, by the closed phases
+        zeros = np.zeros((4, 1), np.int64)
+        self.memory = PolicyMemory._make(
+            [Records(int), *zeros, np.full(2, -1), np.full(1, float(H))]
+        )
         self._active = PolicySet(points, A)
         self._values: F64 | None = None  # (active,) what the last closed phase estimates
         self._model, self._path = empty_model(H, S, A), new_path(H, S)
         self._chooser: Chooser | None = None  # made when it is needed
-        self._closed: list[tuple[I64, I64, I64]] = []  # what each closed phase counted
-        self._openings: list[int] = []  # decisions asked for before each phase
-        self._played: list[I8] = []  # the policies asked for
+        self.closed = PhaseCounts._make(
+            Arrays(shape, np.int64) for shape in ((H, S, A), (H, S, A, S), (S,))
+        )
+        self._played = Arrays((H, S), np.int8)  # the policies asked for
         self._numbers: dict[bytes, int] = {}  # of them
-        self._omitted = 0  # missing episodes that a phase would have used
-        self._learned = 0  # episodes that phases have used
-        self._overlapped = False
         self._complaint: str | None = None  # of a phase that has just closed
         self._open()
 
     @property
     def phase(self) -> int:
         """The phase in which settled episodes now count."""
-        return len(self._openings)
+        return len(self.memory.openings)
 
     @property
     def quota(self) -> int:
@@ -143,9 +164,13 @@ class PolicyPlayer(LivePlayer):
             self._chooser = self._active.chooser(self.learner.method, self.initial_support)
         choose_policy(self._chooser, self._model, s1, self._path.pi)
         number = self._number(self._path.pi)
+        return PolicyDecision(self._note((number, s1)), self._played[number], 1.0)
+
+    def _note(self, decision: tuple[int, int]) -> int:
+        """Add a decision; return its id."""
         if self.queue.waiting and self.active > 1:
-            self._overlapped = True
-        return PolicyDecision(self.queue.add((number, s1)), self._played[number], 1.0)
+            self.memory.overlapped[0] = 1
+        return self.queue.add(decision)
 
     def tell(self, id: int, states: Any, actions: Any) -> None:
         """Give the states and actions of a decision's episode, those of stages 1 to H.
@@ -188,24 +213,24 @@ class PolicyPlayer(LivePlayer):
         Its ``active`` is how many there are (see ``policies``). The bound never rises: active
         policies were so in all earlier phases.
         """
-        if self._omitted:
-            raise left_out(self._omitted)
+        if self.memory.omitted[0]:
+            raise left_out(int(self.memory.omitted[0]))
         scale = self.high - self.low
         guarantee = self.learner.guarantee_for(self._size, scale)
-        if self._overlapped:
+        if self.memory.overlapped[0]:
             raise NoGuaranteeError(
                 "decisions were asked for while earlier episodes were awaited; "
                 "the proofs need the counts of all earlier episodes before each choice"
             )
-        if self._passed is not None:
-            h, s = self._passed
+        h, s = self.memory.passed.tolist()
+        if h >= 0:
             raise NoGuaranteeError(
                 f"decision_points is False at stage {h}, state {s}, which is reached, "
                 "and the rewards of its actions differ"
             )
-        t = self._learned + 1
+        t = int(self.memory.learned[0]) + 1
         envelope = guarantee.bound(t)
-        bound = 0.0 if self.active == 1 else min(envelope, self._least * scale)
+        bound = 0.0 if self.active == 1 else min(envelope, float(self.memory.least[0]) * scale)
         about = (guarantee.delta, self.active, guarantee.proved, self._assumes())
         return Certificate(t, bound, envelope, *about)
 
@@ -271,12 +296,13 @@ class PolicyPlayer(LivePlayer):
     def _open(self) -> None:
         from uli_fast.kernels.policy_elimination import open_phase
 
-        self._openings.append(len(self.queue))
+        self.memory.openings.append(len(self.queue))
         self._quota, bonus = self.learner.plan(self._size, self.phase)
         self._bonus: F64 = np.array(bonus)
         open_phase(self._model, self._bonus)
         self._chooser = None
-        self._used = 0  # episodes of this phase
+        self._among: set[bytes] | None = None  # the active policies; made when they are needed
+        self.memory.used[0] = 0
 
     def _number(self, policy: I8) -> int:
         """Return the number of a policy; a new one gets the next."""
@@ -290,26 +316,28 @@ class PolicyPlayer(LivePlayer):
         from uli_fast.kernels.policy_elimination import learn
 
         self._look_where(states)
-        if self.queue.settled <= self._openings[-1]:  # asked for beyond a closed phase's quota
+        if (
+            self.queue.settled <= self.memory.openings[-1]
+        ):  # asked for beyond a closed phase's quota
             return
         if states is None:
-            self._omitted += 1
+            self.memory.omitted[0] += 1
             return
         self._path.state[:] = states
         self._path.action[:] = self._played[decision[0]][range(len(states)), states]
         learn(self._model, self._bonus, self._path)
-        self._learned += 1
-        self._used += 1
-        if self._used == self._quota:
+        self.memory.learned[0] += 1
+        self.memory.used[0] += 1
+        if self.memory.used[0] == self._quota:
             self._close()
 
     def _look_where(self, states: tuple[int, ...] | None) -> None:
         """Note whether an episode passed where rewards differ and nothing was decided."""
-        if states is None or self._passed is not None or not self._denied.any():
+        if states is None or self.memory.passed[0] >= 0 or not self._denied.any():
             return
         for h, s in enumerate(states):
             if self._denied[h, s]:
-                self._passed = (h, s)
+                self.memory.passed[:] = h, s
 
     def _close(self) -> None:
         """Drop the policies that are behind, and open the next phase."""
@@ -319,9 +347,11 @@ class PolicyPlayer(LivePlayer):
         values = mean_values(self._active.policies, model.P, self._unit, model.starts)
         # On the event every estimate of phase m is within 2^(-m-1), and a best policy is active.
         error, all_of_them = 2.0 ** (-m - 1), np.full(values.size, True)
-        self._least = min(self._least, gap_bound(values - error, values + error, all_of_them))
+        gap = gap_bound(values - error, values + error, all_of_them)
+        self.memory.least[0] = min(self.memory.least[0], gap)
         self._values = values
-        self._closed.append((model.N.copy(), model.N3.copy(), model.starts.copy()))
+        for counts, now in zip(self.closed, (model.N, model.N3, model.starts), strict=True):
+            counts.append(now.copy())
         self._complaint = complaint(m, share) if share > SATURATED else None
         self._open()
 
@@ -332,55 +362,42 @@ class PolicyPlayer(LivePlayer):
 
     # Saved states.
 
-    def _saved(self) -> dict[str, Any]:
-        model = self._model
-        counts = [*self._closed, (model.N, model.N3, model.starts)]
-        return {
-            **self.started_with(),
-            "policies": [policy.tolist() for policy in self._played],
-            "openings": list(self._openings),
-            "counts": [[x.tolist() for x in phase] for phase in counts],
-            "top": model.top.tolist(),
-            "active": self.active,
-            "overlapped": self._overlapped,
-        }
+    def parts(self) -> dict[str, Any]:
+        """Return all that changes, by name; what the active policies are follows from it."""
+        model = self._model._asdict()
+        top = model.pop("top")
+        counts = {"closed": self.closed, "model": model, "top": top}
+        return super().parts() | {"memory": self.memory, "policies": self._played} | counts
 
-    def _load(self, saved: Mapping[str, Any]) -> None:
-        """Play everything again except the choices, and compare with what was saved."""
-        shape, A = self.decision_points.shape, self._size.A
-        policies = [_check.policy("policies", x, shape, A) for x in saved["policies"]]
-        asked = list(zip(saved["decisions"], saved["episodes"], strict=True))
-        missing = dict(saved["missing"])
-        for end in (*saved["openings"][1:], len(asked)):
-            self._replay(policies, asked[len(self.queue) : end], missing)
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Take over what ``state`` returned."""
+        super().load(saved)
         self._complaint = None  # it was made when it happened
-        self._model.top[:] = _check.vector("top", saved["top"])
         _check.within("top", self._model.top, 0.0, self._size.H)
-        self._overlapped = bool(saved["overlapped"])
-        one_by_one = len(self.queue) - self.queue.settled <= 1 or self.active == 1
-        same = all(saved[key] == value for key, value in self.state().items())
-        if not same or not (one_by_one or self._overlapped):
-            raise StateError("state", "contradicts itself: decisions, episodes and counts differ")
 
-    def _replay(self, policies: list[I8], asked: list[Any], missing: Mapping[int, str]) -> None:
-        """Take in what was asked for in one phase, and its episodes."""
-        listed = self._active.listed
-        active = None if listed is None else {policy.tobytes() for policy in listed}
-        for (number, state), states in asked:
-            policy = policies[_check.whole("decisions", number, least=0)]
-            s1 = _check.initial_state("decisions", state, self.initial_support)
-            known = active is None or policy.tobytes() in active
-            if not known or policy[~self.decision_points].any():
-                raise StateError("state", "contradicts itself: an inactive policy is played")
-            id = self.queue.add((self._number(policy), s1))
-            if states is not None:
-                self.queue.tell(id - 1, _check.visited("episodes", states, policy.shape, s1))
-            if id in missing:
-                self.queue.tell_missing(id - 1, missing[id])
-        self._settle()
+    def follow(self, other: PolicyPlayer) -> None:
+        """Take in what another player was asked for and told; its choices are not made again."""
+        about = (self.decision_points.shape, self._size.A)
+        self._record = [_check.policy("policies", x, *about) for x in other._played]
+        super().follow(other)
 
-    def retraced(self, start: Any) -> None:
-        """Return None: loading has played everything again."""
+    def _repeat(self, decision: tuple[int, int], outcome: tuple[int, ...] | None) -> None:
+        number, state = decision
+        policy = self._record[_check.whole("decisions", number, least=0)]
+        s1 = _check.initial_state("decisions", state, self.initial_support)
+        if self._among is None and self._active.listed is not None:
+            self._among = {policy.tobytes() for policy in self._active.listed}
+        known = self._among is None or policy.tobytes() in self._among
+        if not known or policy[~self.decision_points].any():
+            raise contradicts("an inactive policy is played")
+        if outcome is not None:
+            _check.visited("episodes", outcome, policy.shape, s1)
+        self._note((self._number(policy), s1))
+
+
+def episode_of(saved: Any) -> tuple[int, ...]:
+    """Return an episode as a state has it."""
+    return tuple(_check.whole("episodes", x, 0) for x in saved)
 
 
 def _read_only(values: I8) -> I8:

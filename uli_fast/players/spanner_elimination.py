@@ -8,19 +8,13 @@ error allows for the worst.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from uli_fast import _check
-from uli_fast._typing import F64
-from uli_fast.geometry.spanners import Spanner
 from uli_fast.learners._sharp_spanner import SharpPhases
 from uli_fast.learners._spanner_sets import SpannedPhases
 from uli_fast.players import _assumptions
 from uli_fast.players._certificate import Certificate
-from uli_fast.players._sets import SetPlayer, contradiction
+from uli_fast.players._sets import SetPlayer
 
 if TYPE_CHECKING:
     from uli_fast.arm_sets import ArmSet
@@ -35,6 +29,7 @@ class SpannerPlayer(SetPlayer):
 
     learner: SpannerElimination
     _phases: SpannedPhases
+    _changing: ClassVar[tuple[str, ...]] = ("theta", "spanner", "best", "gap")
 
     def __init__(
         self, learner: SpannerElimination, region: ArmSet, low: float, high: float, intercept: float
@@ -56,53 +51,6 @@ class SpannerPlayer(SetPlayer):
         assumes = _assumptions.of_set(self, self._phases.region)
         return Certificate(t, bound, envelope, guarantee.delta, (), guarantee.proved, assumes)
 
-    # Inside.
-
-    @property
-    def _spanner(self) -> Spanner:
-        assert self._phases.spanner is not None
-        return self._phases.spanner
-
-    # Saved states.
-
-    def _saved(self) -> dict[str, Any]:
-        return super()._saved() | {
-            "theta": self._phases.theta.tolist(),
-            "columns": self._spanner.columns.tolist(),
-            "real": self._spanner.real.tolist(),
-            "inverse": self._spanner.inverse.tolist(),
-            "reach": self._spanner.reach.tolist(),
-            "best": self._phases.best.tolist(),
-            "gap": self._phases.gap,
-            "arms": self._arms.tolist(),
-            "n": self._n,
-        }
-
-    def _load(self, saved: Mapping[str, Any]) -> None:
-        self._load_set(saved)
-        phases = self._phases
-        phases.phase = int(saved["phase"])
-        phases.theta = np.array(saved["theta"], np.float64)
-        reach = np.array(saved["reach"], np.float64)
-        phases.spanner = _spanner(saved["columns"], saved["real"], saved["inverse"], reach)
-        phases.best = np.array(saved["best"], np.float64)
-        phases.gap = _check.number("gap", saved["gap"])
-        self._load_more(saved)
-        self._arms, self._n = np.array(saved["arms"], np.float64), int(saved["n"])
-        consistent = (
-            self._load_counts(saved)
-            and self._arms.shape[1:] == phases.theta.shape == phases.best.shape
-            and phases.spanner.columns.shape == phases.spanner.inverse.shape
-            and all(np.isfinite(x).all() for x in (phases.theta, phases.best, self._arms))
-            and 0.0 <= phases.gap < math.inf
-            and reach.shape == phases.theta.shape
-        )
-        if not consistent:
-            raise contradiction()
-
-    def _load_more(self, saved: Mapping[str, Any]) -> None:
-        """Take over what a schedule keeps besides."""
-
 
 class SharpSpannerPlayer(SpannerPlayer):
     """Phases of the sharp schedule; missing outcomes of bounded rewards count at their worst."""
@@ -110,38 +58,8 @@ class SharpSpannerPlayer(SpannerPlayer):
     widens: ClassVar[bool] = True
     _phases: SharpPhases
 
+    _changing: ClassVar[tuple[str, ...]] = (*SpannerPlayer._changing, "low", "high", "error")
+
     def _close(self) -> None:
-        self._phases.close(self._arms, self._n, self._sums / self._n, self._off())
-
-    def _saved(self) -> dict[str, Any]:
-        phases = self._phases
-        ends = [phases.low.tolist(), phases.high.tolist()]
-        return super()._saved() | {"ends": ends, "error": phases.error}
-
-    def _load_more(self, saved: Mapping[str, Any]) -> None:
-        phases = self._phases
-        phases.low, phases.high = (np.array(end, np.float64) for end in saved["ends"])
-        phases.error = _check.number("error", saved["error"])
-        if (
-            not phases.low.shape == phases.high.shape == phases.theta.shape
-            or not (phases.low <= phases.high).all()
-            or not 0.0 <= phases.error < math.inf
-        ):
-            raise contradiction()
-
-
-def _spanner(columns: Any, real: Any, inverse: Any, reach: F64) -> Spanner:
-    matrix = np.array(columns, np.float64)
-    log_det = float(np.linalg.slogdet(matrix).logabsdet)
-    about = (np.array(real, np.bool_), np.array(inverse, np.float64), log_det)
-    numbers = np.full(len(matrix), -1)  # a player goes by the arms themselves
-    return Spanner(
-        matrix,
-        *about,
-        oracle_calls=0,
-        swaps=0,
-        reach=reach,
-        numbers=numbers,
-        low=-reach,
-        high=reach,
-    )
+        means = self.memory.sums / self.quota
+        self._phases.close(self._arms, self.quota, means, self._off())

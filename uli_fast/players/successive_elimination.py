@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,27 +22,29 @@ class SuccessivePlayer(Player):
 
         super().__init__(learner, labels, low, high)
         K = len(labels)
-        self._bounds = Bounds(np.full(K, -np.inf), np.full(K, np.inf), np.zeros(2))
+        self.memory = Bounds(np.full(K, -np.inf), np.full(K, np.inf), np.zeros(2))
 
     def _choose(self) -> int:
         from uli_fast.kernels.arms.state import least_played
 
-        return int(least_played(self.asked, self.arm_state.active))
+        return int(least_played(self.tally.asked, self.arm_state.active))
 
     def absorb(self, a: int, reward: float) -> None:
         """Take in a reward of an active arm, on the unit scale."""
         from uli_fast.kernels.successive_elimination import absorb
 
         total = float(self.arm_state.total[a]) + reward
-        missing, about = int(self._lost[a]), (self.learner.delta, self.unit_noise)
-        absorb(self.arm_state, self._bounds, self.known, a, total, missing, *about)
+        missing, about = int(self.tally.lost[a]), (self.learner.delta, self.unit_noise)
+        absorb(self.arm_state, self.memory, self.tally.known, a, total, missing, *about)
 
     def absorb_rows(self, arms: I64, rewards: F64) -> bool:
         """Take in rewards of any arms, on the unit scale; say whether all came in turn."""
         from uli_fast.kernels.successive_elimination import absorb_rows
 
         about = (self.learner.delta, self.unit_noise)
-        return bool(absorb_rows(self.arm_state, self._bounds, self.known, arms, rewards, *about))
+        return bool(
+            absorb_rows(self.arm_state, self.memory, self.tally.known, arms, rewards, *about)
+        )
 
     def absorb_log(self, arms: I64, rewards: F64) -> int:
         """Take in rows of a log, on the unit scale, nan where missing, until an arm is dropped.
@@ -53,13 +54,9 @@ class SuccessivePlayer(Player):
         from uli_fast.kernels.successive_elimination import absorb_log
 
         state, about = self.arm_state, (self.learner.delta, self.unit_noise)
-        return int(absorb_log(state, self._bounds, self.known, self._lost, arms, rewards, *about))
+        return int(
+            absorb_log(state, self.memory, self.tally.known, self.tally.lost, arms, rewards, *about)
+        )
 
     def _unit_intervals(self) -> tuple[F64, F64]:
-        return self._bounds.lower, self._bounds.upper
-
-    def _load_extra(self, extra: Mapping[str, Any]) -> None:
-        from uli_fast.kernels.successive_elimination import fill_bounds
-
-        fill_bounds(self.arm_state, self._bounds, self.learner.delta, self.unit_noise)
-        self._bounds.upper[:] += self._lost / np.maximum(self.arm_state.n, 1)
+        return self.memory.lower, self.memory.upper

@@ -59,7 +59,9 @@ def check(snapshot: Snapshot, first: Event, last: Event, content: Mapping[str, A
     if found is None:
         intact = snapshot.hash == _digest(snapshot.sequence, snapshot.content)
         return intact and _version(snapshot.content) != __version__
-    return found["chain"] == last.hash and all(same(found[k], x) for k, x in content.items())
+    # The state's own hash is of every digit: the last ones may be those of another processor.
+    mine, theirs = ({**x, "state": {**x["state"], "hash": ""}} for x in (content, found))
+    return found["chain"] == last.hash and all(same(theirs[k], x) for k, x in mine.items())
 
 
 def _version(content: str) -> Any:

@@ -152,8 +152,8 @@ SABOTAGES = (
     Sabotage(
         "a late loss is weighted with today's probabilities",
         "uli_fast.players._adversarial:AdversarialPlayer.absorb",
-        "        if p is not None:\n",
-        "        if p is None:\n",
+        "        if any(p):\n",
+        "        if not any(p):\n",
         "tests/players/test_adversarial.py::"
         "test_late_losses_are_weighted_with_the_probabilities_of_their_draw",
     ),

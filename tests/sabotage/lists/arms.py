@@ -199,7 +199,7 @@ SABOTAGES = (
     ),
     Sabotage(
         "Thompson sampling: live decisions say they were certain",
-        "uli_fast.players.thompson_sampling:ThompsonPlayer._ask",
+        "uli_fast.players._arms:Player._ask",
         "self.labels[a], self._chance(a))",
         "self.labels[a], 1.0)",
         f"{THOMPSON}::test_a_decision_s_probability_is_the_one_it_is_drawn_with",

@@ -101,8 +101,8 @@ SABOTAGES = (
     Sabotage(
         "caps: missing outcomes are believed to be the middle",
         "uli_fast.players.cap_elimination:CapPlayer._close",
-        "self._sums / self._n, off)",
-        "self._sums / self._n, 0.0)",
+        "self.memory.sums / self.quota, off)",
+        "self.memory.sums / self.quota, 0.0)",
         f"{PLAYER}::test_one_missing_outcome_widens_by_half_the_range",
     ),
     Sabotage(

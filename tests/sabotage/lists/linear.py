@@ -247,8 +247,8 @@ SABOTAGES = (
     Sabotage(
         "what is asked ahead of a block is forgotten",
         "uli_fast.players.linear_elimination:LinearPlayer._take",
-        "self._phase_asked -= self._phase_settled",
-        "self._phase_asked[:] = 0",
+        "memory.asked[:] -= memory.settled",
+        "memory.asked[:] = 0",
         f"{LIVE_BLOCKS}::test_what_is_asked_beyond_a_block_counts_for_the_next",
     ),
     Sabotage(
@@ -352,8 +352,8 @@ SABOTAGES = (
     Sabotage(
         "a live phase on vectors closes early",
         "uli_fast.players._sets:SetPlayer._count",
-        "if (self._counts == self._n).all():",
-        "if (self._counts >= self._n - 1).all():",
+        "if memory.counts[a] == memory.n[0] and (memory.counts == memory.n[0]).all():",
+        "if (memory.counts >= memory.n[0] - 1).all():",
         "tests/players/test_spanner_elimination.py::"
         "test_live_play_gives_the_blocks_of_the_simulation",
     ),
@@ -431,8 +431,8 @@ SABOTAGES = (
     Sabotage(
         "sharp spanner: a missing outcome costs nothing",
         "uli_fast.players._sets:SetPlayer._off",
-        "np.asarray(self._lost / self._n *",
-        "np.asarray(0.0 * self._lost / self._n *",
+        "np.asarray(lost / self.quota *",
+        "np.asarray(0.0 * lost / self.quota *",
         "tests/players/test_spanner_elimination.py::"
         "test_however_outcomes_go_missing_the_best_arm_stays",
     ),

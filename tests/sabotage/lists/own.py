@@ -59,15 +59,15 @@ SABOTAGES = (
     ),
     Sabotage(
         "own: after a failure the user's code stays where it got to",
-        f"{PLAYER}:OwnPlayer._undone_if_it_fails",
+        "uli_fast.players.own_learner:OwnPlayer._start_over",
         "self._mind = None",
         "pass",
         f"{OWN}::test_code_that_fails_leaves_no_trace",
     ),
     Sabotage(
         "own: restored code need not choose the same",
-        f"{PLAYER}:OwnPlayer._remade",
-        "[0] != arm",
+        "uli_fast.players.own_learner:OwnPlayer._repeat",
+        "[0] != decision",
         "[0] < 0",
         f"{OWN}::test_code_with_randomness_of_its_own_is_found_out",
     ),

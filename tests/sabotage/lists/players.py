@@ -36,8 +36,8 @@ SABOTAGES = (
     Sabotage(
         "missing: PE intervals do not widen",
         "uli_fast.players.phased_elimination:PhasedPlayer._unit_intervals",
-        "mean + self._closed_width + self._closed_missing",
-        "mean + self._closed_width",
+        "mean + width + self.memory.missing",
+        "mean + width",
         f"{MISSING}::test_the_best_arm_stays_and_intervals_cover_whatever_is_missing[phased]",
     ),
     Sabotage(
@@ -64,7 +64,7 @@ SABOTAGES = (
     Sabotage(
         "missing: what is left out is certified",
         "uli_fast.players._arms:Player.certified",
-        "if self._omitted.any():",
+        "if self.tally.omitted.any():",
         "if False:",
         f"{MISSING}::test_without_a_range_nothing_is_certified",
     ),
@@ -106,8 +106,8 @@ SABOTAGES = (
     Sabotage(
         "intervals: an R that is too small is believed",
         "uli_fast.players._arms:Player.intervals",
-        "(self._omitted > 0) | self._too_narrow()",
-        "self._omitted > 0",
+        "(self.tally.omitted > 0) | self._too_narrow()",
+        "self.tally.omitted > 0",
         f"{EDGES}::test_an_r_below_half_the_range_gives_no_intervals",
     ),
     Sabotage(
@@ -140,9 +140,9 @@ SABOTAGES = (
     ),
     Sabotage(
         "certificate: what was known is not saved",
-        "uli_fast.players._arms:Player._load_known",
-        'zip(self.known, saved["known"], strict=True)',
-        "zip(self.known, self.known, strict=True)",
+        "uli_fast.players._arms:Player.parts",
+        '{"arms": self.arm_state, "tally": self.tally}',
+        '{"arms": self.arm_state}',
         f"{CERTIFIED}::test_what_was_known_survives_a_round_trip_bit_for_bit",
     ),
     Sabotage(
@@ -202,10 +202,24 @@ SABOTAGES = (
         f"{HOSTILE}::test_totals_and_masks_of_states_must_be_those_of_their_rewards",
     ),
     Sabotage(
-        "states: draws are not made again",
-        "uli_fast.players._adversarial:AdversarialPlayer.retraced",
-        "if not self._overlapped and not own:",
+        "states: a hash is not looked at",
+        "uli_fast.players._player:LivePlayer.load",
+        'if saved["hash"] != digest(head, parts):',
         "if False:",
+        "tests/players/test_players.py::test_a_state_is_whole_or_refused",
+    ),
+    Sabotage(
+        "states: when a decision was asked for is not looked at",
+        "uli_fast.players._player:LivePlayer.follow",
+        "if queue.settled != seen:",
+        "if False:",
+        "tests/learners/test_thompson_sampling.py::test_a_changed_state_is_found_out[seen]",
+    ),
+    Sabotage(
+        "states: draws are not made again",
+        "uli_fast.players._saved_states:verify",
+        "if not player.repeats:",
+        "if True:",
         f"{HOSTILE}::test_a_state_that_overlapped_cannot_claim_that_it_did_not",
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
@@ -207,14 +207,6 @@ class AdversarialLearner(ArmLearner):
         entropy = entropy_of(_check.seed("seed", seed))
         live = Live(features, _check.number("intercept", intercept), T, entropy)
         return self._live(labels, *_check.reward_range(low, high), live)
-
-    def revive(
-        self, arms: Any, low: float, high: float, extra: Mapping[str, Any]
-    ) -> AdversarialPlayer:
-        """Start a player again, as a saved state describes it; its generator is set later."""
-        if extra["width"]:
-            arms = np.array(extra["features"])
-        return self.start(arms, 0, extra["horizon"], low, high, extra["intercept"])
 
     def _live(self, labels: Labels, low: float, high: float, live: Live) -> AdversarialPlayer:
         raise NotImplementedError
