@@ -11,7 +11,7 @@ from typing import Any
 
 from uli_fast import _registry
 
-__version__ = "0.14.0"
+__version__ = "0.15.0"
 
 # Public name -> module; resolved on first use so that importing stays quick. Type checkers read
 # __init__.pyi, which is written from here (make lists).
