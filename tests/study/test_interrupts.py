@@ -81,11 +81,11 @@ def test_an_interrupt_while_a_player_forgets_is_forgiven(path, monkeypatch):
         interrupts.append(n)
         raise KeyboardInterrupt
 
-    with uli.Study.open(path, uli.Exp3P(0.1), ARMS, seed=1, horizon=1000) as study:
+    with uli.Study.open(path, uli.BettingElimination(0.1), ARMS) as study:
 
         def twice(call, *what):
             with monkeypatch.context() as patch:
-                patch.setattr(study._replay.player, "_forget", interrupted)
+                patch.setattr(study._replay.player.sweeps, "forget", interrupted)
                 with contextlib.suppress(KeyboardInterrupt):
                     return call(*what)
             return call(*what)
