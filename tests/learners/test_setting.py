@@ -87,3 +87,10 @@ def test_schedules_take_a_setting_or_what_it_is_made_of():
     pe, meta = uli.PhasedElimination(), uli.MetaElimination()
     assert pe.quotas(2, 10**6) == pe.quotas(COINS, 10**6) == pe.quotas(pe.on(COINS), 10**6)
     assert meta.phase_lengths(2, 10**6) == meta.phase_lengths(meta.on(COINS), 10**6)
+
+
+def test_a_setting_of_another_learner_is_about_the_same_and_promises_ones_own():
+    problem, mine = uli.BernoulliBandit([0.5, 0.4]), uli.PhasedElimination(0.1, R=2.0)
+    on = uli.PhasedElimination(0.1).on(problem)
+    assert on.learner.on(on) is on and mine.on(on).learner is mine
+    assert mine.guarantee(on) == mine.guarantee(problem) != on.guarantee

@@ -1,5 +1,6 @@
 """Live decisions of Exp3P, GeometricHedge and the meta-algorithm."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -288,3 +289,19 @@ def test_altered_states_are_refused():
     ):
         with pytest.raises(uli.errors.StateError):
             uli.restore(signed(good | change))
+
+
+def test_after_an_update_that_failed_losses_belong_to_their_own_draws(monkeypatch):
+    player = uli.MetaElimination(uli.Exp3P(), 0.1).start(3, seed=1)
+    for i in range(6):
+        decision = player.ask()
+        with monkeypatch.context() as patch:
+            if i == 2:
+                patch.setattr(player._base, "update", interrupted)
+            with contextlib.suppress(KeyboardInterrupt):
+                player.tell(decision.id, 1.0)
+        assert player.memory.drawn == []
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt

@@ -1,5 +1,6 @@
 """Blocks of sums told to live betting."""
 
+import json
 import math
 
 import numpy as np
@@ -262,3 +263,11 @@ def test_ranges_around_0_take_blocks_of_any_size(ends):
     player = uli.BettingElimination(0.1).start(2, low=ends[0], high=ends[1])
     player.tell_block({a: (10**14, 10**14 * ends[1]) for a in (0, 1)})
     assert player.active == (0, 1)
+
+
+@pytest.mark.parametrize("block_id", ["inf", "-inf", "nan"])
+def test_a_block_may_have_the_name_of_a_number(block_id):
+    player = uli.BettingElimination(0.1).start(2)
+    player.tell_block({0: (10, 5.0), 1: (10, 6.0)}, block_id=block_id)
+    again = uli.restore(json.loads(json.dumps(player.state())))
+    assert again.state() == player.state() and again.blocks[0].id == block_id

@@ -16,6 +16,7 @@ from uli_fast.errors import (
     UnsupportedError,
 )
 from uli_fast.players import revived
+from uli_fast.players._saved_states import same
 
 MEANS = np.array([0.8, 0.7, 0.3])
 
@@ -280,3 +281,18 @@ def test_a_state_without_what_was_known_is_refused(name):
     del state["tally"][name]
     with pytest.raises(uli.errors.StateError, match=name):
         uli.restore(state)
+
+
+@pytest.mark.parametrize("odd", [math.inf, -math.inf, math.nan])
+def test_a_number_that_is_not_finite_hides_none_that_is_wrong(odd):
+    """A state has words for those that may be infinite."""
+    player = uli.BettingElimination(0.1).start(2)
+    for _ in range(40):
+        player.tell(player.ask().id, 1.0)
+    state = player.state()
+    for at in (0, 1):
+        gaps = [0.0, 0.0]
+        gaps[at] = odd
+        with pytest.raises(StateError, match="not finite"):
+            uli.restore(signed({**state, "memory": state["memory"] | {"gaps": gaps}}))
+    assert not same([odd, 0.0], [0.7, 0.8]) and not same([0.7, 0.8], [odd, 0.0])

@@ -12,7 +12,7 @@ from uli_fast import _check
 from uli_fast._typing import F64, I64
 from uli_fast.guarantees import read_arms
 from uli_fast.learners._base import Learner
-from uli_fast.learners._setting import ArmSetting
+from uli_fast.learners._setting import ArmSetting, about_of
 
 if TYPE_CHECKING:
     from uli_fast._check import Labels
@@ -56,8 +56,9 @@ class ArmLearner(Learner):
 
     def on(self, about: Any) -> ArmSetting:
         """Return this learner on a bandit, a number of arms, (K, d), an array or an ArmsInfo."""
-        if isinstance(about, ArmSetting):
+        if isinstance(about, ArmSetting) and about.learner is self:
             return about
+        about = about_of(about)
         return ArmSetting(self, about, read_arms(about))
 
     def check(self, on: ArmSetting, horizon: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from uli_fast._support.fingerprint import attributes, fingerprint, is_users
 from uli_fast.guarantees import Guarantee
 from uli_fast.learners._parameters import checks_of
-from uli_fast.learners._setting import LearnerSetting
+from uli_fast.learners._setting import LearnerSetting, about_of
 
 
 class Learner:
@@ -68,7 +68,8 @@ class Learner:
 
     def on(self, about: Any) -> LearnerSetting:
         """Return this learner on a problem, or on what is known of one."""
-        return about if isinstance(about, LearnerSetting) else LearnerSetting(self, about)
+        mine = isinstance(about, LearnerSetting) and about.learner is self
+        return about if mine else LearnerSetting(self, about_of(about))
 
     def check(self, on: Any, horizon: int) -> None:
         """Refuse a problem or a horizon that this learner cannot play."""

@@ -15,7 +15,7 @@ from uli_fast.arm_sets import as_arm_set
 from uli_fast.errors import ArgumentError, NoGuaranteeError, UnsupportedError
 from uli_fast.geometry.designs import RANK_TOLERANCE
 from uli_fast.guarantees import ROUNDING, ArmsInfo, read_arms
-from uli_fast.learners._setting import ArmSetting
+from uli_fast.learners._setting import ArmSetting, about_of
 from uli_fast.problems import kinds
 
 
@@ -112,9 +112,9 @@ class LinearSetting(ArmSetting):
 
 def on_vectors(learner: Any, about: Any) -> LinearSetting:
     """Return a learner on vectors; arms alone say nothing about the range of their rewards."""
-    if isinstance(about, LinearSetting):
+    if isinstance(about, LinearSetting) and about.learner is learner:
         return about
-    about = on_vertices("about", about)
+    about = on_vertices("about", about_of(about))
     arms = read_arms(about)
     if not (arms is about or kinds.is_bandit(about)):
         arms = arms._replace(low=None, high=None)

@@ -13,13 +13,14 @@ from typing import Any
 
 from uli_fast import _check
 
+KEY = "uli_fast.check"  # of a field's metadata, which users have for their own
 # Of a parameter's name and what was given; returns what is kept.
 Check = Callable[[str, Any], Any]
 
 
 def checked(default: Any, check: Check) -> Any:
     """Declare a parameter with a check."""
-    return field(default=default, metadata={"check": check})
+    return field(default=default, metadata={KEY: check})
 
 
 def probability(default: float) -> Any:
@@ -63,5 +64,5 @@ def checks_of(kind: type) -> tuple[tuple[str, Check], ...]:
     found: dict[str, Check] = {}
     for base in reversed(kind.__mro__):
         declared = base.__dataclass_fields__ if is_dataclass(base) else {}
-        found |= {k: f.metadata["check"] for k, f in declared.items() if "check" in f.metadata}
+        found |= {k: f.metadata[KEY] for k, f in declared.items() if KEY in f.metadata}
     return tuple(found.items())

@@ -18,7 +18,7 @@ from uli_fast._check import Bounds
 from uli_fast._typing import F64, I64, U64
 from uli_fast.learners._base import Learner
 from uli_fast.learners._linear import noise_of
-from uli_fast.learners._setting import LearnerSetting
+from uli_fast.learners._setting import LearnerSetting, about_of
 from uli_fast.problems.linear import draw_mean
 
 if TYPE_CHECKING:
@@ -154,7 +154,8 @@ class SetLearner(Learner):
 
     def on(self, about: Any) -> SetSetting:
         """Return this learner on a linear bandit, or on arms."""
-        return about if isinstance(about, SetSetting) else SetSetting(self, about)
+        mine = isinstance(about, SetSetting) and about.learner is self
+        return about if mine else SetSetting(self, about_of(about))
 
     def check(self, on: SetSetting, horizon: int) -> None:
         """Refuse unbounded rewards for which R is not given."""

@@ -50,6 +50,11 @@ class LearnerSetting:
         return found
 
 
+def about_of(about: Any) -> Any:
+    """Return what a setting is about, which may be another learner's: its R is not this one's."""
+    return about.about if isinstance(about, LearnerSetting) else about
+
+
 @dataclass(frozen=True, eq=False)
 class ArmSetting(LearnerSetting):
     """A learner on K arms."""

@@ -16,7 +16,7 @@ from uli_fast.players._arms import Decision, Player
 from uli_fast.players._certificate import Certificate
 from uli_fast.players._descriptions import changed, own_code, same_learner
 from uli_fast.players._player import check_schema
-from uli_fast.players._saved_states import verify
+from uli_fast.players._saved_states import check_numbers, verify
 from uli_fast.players._sets import VectorDecision
 from uli_fast.players.policy_elimination import PolicyDecision
 
@@ -104,6 +104,7 @@ def _restored(
                 "arms" if name == "arms" else "learner",
                 f"{name} is not what the state was saved with: {differs}",
             )
+        check_numbers(state)
         player.load(state)
         player.check_state()
         verify(player, state, start)

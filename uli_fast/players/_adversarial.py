@@ -116,12 +116,16 @@ class AdversarialPlayer(Player):
         return Decision(len(self.queue), self.labels[a], probability)
 
     def _take_in(self, a: int, reward: float | None) -> None:
+        # By its number, and before code of the user's may fail.
+        drawn = self.memory.drawn
+        at = self.queue.settled - 1 - drawn[0][0]
+        self._drawn_by = drawn[at][1:]
+        del drawn[: at + 1]
         super()._take_in(a, reward)
-        del self.memory.drawn[0]
 
     def absorb(self, a: int, reward: float) -> None:
         """Take in a reward of an active arm, on the unit scale."""
-        _, *p = self.memory.drawn[0]
+        p = self._drawn_by
         self.count(a, reward)
         if self._base is None or self.memory.tags[self._settling] != self.phase:
             return

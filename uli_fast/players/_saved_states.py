@@ -42,13 +42,18 @@ class Records(list[Any]):
         if not isinstance(saved, list | tuple):
             raise StateError("state", f"{name} must be a list, got {type(saved).__name__}")
         many = len(self.kinds) > 1
-        rows = [self.make(unnamed(row)) for row in saved] if many else unnamed(saved)
+        rows = [self.make(self._row(row)) for row in saved] if many else unnamed(saved)
         columns = zip(*rows, strict=True) if many and rows else [rows] * len(self.kinds)
         for kind, column in zip(self.kinds, columns, strict=True):
             fits = (float, int) if kind is float else kind if isinstance(kind, tuple) else (kind,)
             if not {*map(type, column)} <= set(fits):
                 raise StateError("state", f"{name} must have rows of {self.kinds}")
         return list(rows)
+
+    def _row(self, row: Any) -> list[Any]:
+        """Return a row with numbers for their names; words stay, whatever they say."""
+        both = zip(self.kinds, row, strict=True)
+        return [x if isinstance(kind, tuple) and str in kind else unnamed(x) for kind, x in both]
 
 
 class Arrays(list[Any]):
@@ -165,6 +170,16 @@ def unnamed(value: Any) -> Any:
     return NAMED.get(value, value) if isinstance(value, str) else value
 
 
+def check_numbers(saved: Any) -> None:
+    """Refuse numbers that are not finite: a state has words for those that may be."""
+    for value in saved.values() if isinstance(saved, Mapping) else saved:
+        if type(value) is float:
+            if not math.isfinite(value):
+                raise StateError("state", "holds a number that is not finite")
+        elif isinstance(value, list | tuple | Mapping):
+            check_numbers(value)
+
+
 # Whether a state is whole.
 
 
@@ -270,5 +285,5 @@ def same(a: Any, b: Any) -> bool:
             x == y or (type(x) is type(y) is float and same(x, y))
             for x, y in zip(a, b, strict=True)
         )
-    room = ROUNDING * max(map(abs, a))
-    return all(abs(x - y) <= room for x, y in zip(a, b, strict=True))
+    room = ROUNDING * max(map(abs, (*a, *b)))  # nothing is near what is infinite
+    return room < math.inf and all(abs(x - y) <= room for x, y in zip(a, b, strict=True))

@@ -10,7 +10,7 @@ import numpy as np
 from uli_fast._typing import B1, F64, I64, U64
 from uli_fast.errors import SaturationWarning
 from uli_fast.learners._base import Learner
-from uli_fast.learners._setting import PolicySetting
+from uli_fast.learners._setting import PolicySetting, about_of
 
 if TYPE_CHECKING:
     from uli_fast.kernels.mdp.episodes import EpisodePath, Model
@@ -96,7 +96,8 @@ class PolicyLearner(Learner):
 
     def on(self, about: Any) -> PolicySetting:
         """Return this learner on a TabularMDP, or on the size of one."""
-        return about if isinstance(about, PolicySetting) else PolicySetting(self, about)
+        mine = isinstance(about, PolicySetting) and about.learner is self
+        return about if mine else PolicySetting(self, about_of(about))
 
     def begin(
         self,
